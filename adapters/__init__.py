@@ -1,0 +1,1 @@
+"""Everything outside the application: one package for each thing it speaks to."""

@@ -1,0 +1,1 @@
+"""The application: the pure core, the use cases and the composition root."""

@@ -1,0 +1,1 @@
+"""What drives goals: the worker, leases, alarms and recovery."""
