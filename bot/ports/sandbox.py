@@ -1,0 +1,71 @@
+"""
+The one place where an agent's path is opened and an agent's command runs.
+
+Rule 1: a path is relative to the goal's workspace and is opened inside the sandbox only.
+Rule 2: what a sandbox cannot do is a result for the agent (`ok=False`), never an exception.
+Rule 3: closing a session, losing its worker or ending its process kills everything it started.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Profile = Literal["read_only", "workspace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool gave. `text` is for the agent, cut to the output limit and saying so."""
+
+    ok: bool
+    text: str
+    changed: bool = False
+    """True when the workspace is not what it was before."""
+    read: Mapping[str, str] | None = None
+    """Hash (sha256 hex) of each file this call read whole or in part, by workspace path."""
+    exit_code: int | None = None
+    timed_out: bool = False
+
+
+class Session(Protocol):
+    """A goal's hands: one confined process group over one workspace."""
+
+    async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:
+        """Run `read`, `write`, `edit`, `glob`, `grep` or `bash` inside; arguments as in bot.tools.
+
+        Cancelling the await kills what the call started before it returns.
+
+        Raises:
+            NoSandbox: the sandbox itself died and could not be started again.
+        """
+
+    async def digest(self) -> str:
+        """A hash over the workspace's tree (names, kinds, sizes, contents): has anything changed?"""
+
+    async def hashes(self, paths: tuple[str, ...]) -> Mapping[str, str | None]:
+        """sha256 hex of each workspace file now, None where it is gone."""
+
+    async def close(self) -> None:
+        """End every process of the session; idempotent."""
+
+
+class Sandbox(Protocol):
+    """Makes sessions. Holds no state of a goal."""
+
+    @property
+    def name(self) -> str:
+        """`bubblewrap`, `none` ..., as shown to people."""
+
+    async def check(self) -> None:
+        """Prove by trying that commands run confined.
+
+        Raises:
+            NoSandbox: the cause, and how to mend it.
+        """
+
+    async def open(self, workspace: str, profile: Profile) -> Session:
+        """A session over the workspace folder of that name, made with its six folders if absent.
+
+        Raises:
+            NoSandbox: it cannot be started; nothing runs unconfined instead.
+        """
