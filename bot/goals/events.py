@@ -1,0 +1,378 @@
+"""
+Everything that can happen to a goal: a closed union, past tense.
+
+`at` is when, in seconds since 1970 UTC: the store stamps it at the commit. Texts are content
+hashes, people are person ids.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from bot.goals.goal import DecisionKind, Wait
+from bot.goals.money import Budget, Usage
+
+CallRole = Literal["agent", "audit", "wrap_up", "compaction", "distil"]
+Effects = Literal["none", "workspace", "external", "conversation"]
+ToolOutcome = Literal["ok", "error", "interrupted", "unknown"]
+Ended = Literal["done", "stopped", "failed", "budget", "died"]
+VerdictKind = Literal["continue", "complete", "blocked", "wait", "needs_person"]
+
+
+@dataclass(frozen=True, slots=True)
+class GoalOpened:
+    """The first entry of every journal."""
+
+    goal: str
+    session: str
+    number: int
+    owner: str
+    objective: str
+    budget: Budget
+    kind: Literal["goal", "ask"] = "goal"
+    reopens: str = ""
+    """The goal that this one goes on with, when its owner said it was not done."""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A worker began the turn that the goal was ready for."""
+
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResumed:
+    """A worker took up a turn that another one left in the middle."""
+
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """A model call is about to be made, against this reservation.
+
+    `messages` and `revision` are what the request carries of the people's messages and the
+    objective; audits carry none and leave both 0.
+    """
+
+    call: str
+    role: CallRole
+    model: str
+    tokens: int
+    nano_usd: int | None
+    messages: int = 0
+    revision: int = 0
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallSettled:
+    """The reply came; `nano_usd` is None where the price is unknown."""
+
+    call: str
+    usage: Usage
+    nano_usd: int | None
+    content: str = ""
+    """Hash of the raw reply, where it enters the transcript."""
+    stop_reason: str = ""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallReleased:
+    """The endpoint answered without serving: nothing is owed."""
+
+    call: str
+    reason: str = ""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallLost:
+    """The reply may have been made and never came: charged by its reservation."""
+
+    call: str
+    reason: str = ""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool call is about to run."""
+
+    tool_use: str
+    name: str
+    effects: Effects
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    """A tool call has its result. `touched`: it read or changed anything outside."""
+
+    tool_use: str
+    outcome: ToolOutcome
+    content: str
+    touched: bool = False
+    changed: bool = False
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WaitAsked:
+    """The agent asked to be parked; it takes effect when the turn ends."""
+
+    wait: Wait
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionAsked:
+    """The agent asked a person. An approval suspends the turn at once; others when it ends."""
+
+    decision: str
+    kind: DecisionKind
+    text: str
+    tool_use: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TasksPlanned:
+    """The task list changed; `closed` of them were newly closed with evidence."""
+
+    content: str
+    open: int
+    done: int
+    closed: int
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NoteLeft:
+    """The agent left its finishing note."""
+
+    content: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The transcript up to and with journal entry `upto` is replaced by a summary."""
+
+    content: str
+    upto: int
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MessageReceived:
+    """A person said something to the goal."""
+
+    message: str
+    by: str
+    content: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The turn is over.
+
+    `failed` names the class of failure. `compacted`: its last content is a compaction without a
+    reply. `progress`: a task closed with evidence, a gate mended, a new artifact, a changed
+    workspace.
+    """
+
+    how: Ended
+    reply: str = ""
+    failed: str = ""
+    compacted: bool = False
+    progress: bool = False
+    active_s: float = 0.0
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class GatesRan:
+    """The goal's checks ran after a turn; `broken` could not run at all."""
+
+    failing: tuple[str, ...]
+    broken: tuple[str, ...]
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """A verdict, fenced by what the auditor saw: (revision, turn, messages)."""
+
+    revision: int
+    turn: int
+    messages: int
+    verdict: VerdictKind
+    note: str
+    """At most 20 words, in the objective's language."""
+    evidence: str = ""
+    wait: Wait | None = None
+    ref_is_known: bool = False
+    """The goal's records hold what the wait refers to."""
+    person: Literal["", "question", "sign_off"] = ""
+    decision: str = ""
+    """Id for the decision that `needs_person` opens."""
+    text: str = ""
+    """Content hash of the question."""
+    gates_pass: bool = True
+    """False rules out `complete`."""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFailed:
+    """No verdict: `failure` is `timeout`, `refusal`, `unreadable`, `auth`, ..."""
+
+    revision: int
+    turn: int
+    messages: int
+    failure: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFired:
+    """What the goal waited for came, or its back-stop did."""
+
+    wait: str
+    why: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WaitChecked:
+    """A probe ran and was quiet; look again at `next_at`."""
+
+    wait: str
+    next_at: float
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionAnswered:
+    """A person who may answered. `accepted` is for approvals, plans and sign-offs."""
+
+    decision: str
+    by: str
+    answer: str
+    accepted: bool = True
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionExpired:
+    """Nobody answered in time."""
+
+    decision: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionReminded:
+    """Half of the time is gone: one reminder."""
+
+    decision: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """A person asked it to rest after the running step."""
+
+    by: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A person asked it to stop now."""
+
+    by: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A person asked it to go on."""
+
+    by: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """A person ended it for good."""
+
+    by: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveEdited:
+    """A person changed the objective."""
+
+    by: str
+    objective: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSet:
+    """A person changed the budget. The revision stays."""
+
+    by: str
+    budget: Budget
+    at: float = 0.0
+
+
+Event = (
+    GoalOpened
+    | TurnStarted
+    | TurnResumed
+    | CallStarted
+    | CallSettled
+    | CallReleased
+    | CallLost
+    | ToolStarted
+    | ToolEnded
+    | WaitAsked
+    | DecisionAsked
+    | TasksPlanned
+    | NoteLeft
+    | Compacted
+    | MessageReceived
+    | TurnEnded
+    | GatesRan
+    | Audited
+    | AuditFailed
+    | WaitFired
+    | WaitChecked
+    | DecisionAnswered
+    | DecisionExpired
+    | DecisionReminded
+    | Paused
+    | Stopped
+    | Resumed
+    | Cancelled
+    | ObjectiveEdited
+    | BudgetSet
+)
+
+EVENTS: tuple[type[Event], ...] = get_args(Event)
+
+BOOKINGS = (CallSettled, CallReleased, CallLost)
+"""What is written even by a worker whose lease is gone: money is never lost from sight."""
+
+WORKERS = (
+    TurnStarted, TurnResumed, CallStarted, ToolStarted, ToolEnded, WaitAsked, DecisionAsked,
+    TasksPlanned, NoteLeft, Compacted, TurnEnded, GatesRan, Audited, AuditFailed,
+)  # fmt: skip
+"""Written under a lease; the rest is written by people, timers and the store."""

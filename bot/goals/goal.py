@@ -1,0 +1,140 @@
+"""What a goal is at one moment: the row that the journal folds to."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from bot.goals.limits import DEFAULT_BUDGET
+from bot.goals.money import Budget, Ledger
+
+
+class State(StrEnum):
+    """Where a goal is in its life; the last two are final."""
+
+    READY = "ready"
+    WORKING = "working"
+    AUDITING = "auditing"
+    WAITING = "waiting"
+    DECIDING = "deciding"
+    PAUSED = "paused"
+    BLOCKED = "blocked"
+    OVER_BUDGET = "over_budget"
+    COMPLETE = "complete"
+    CANCELLED = "cancelled"
+
+
+FINAL = frozenset({State.COMPLETE, State.CANCELLED})
+ACTIVE = frozenset({State.READY, State.WORKING, State.AUDITING})
+
+Opening = Literal[
+    "objective", "continuation", "message", "edit", "wait", "answer", "resume", "wrap_up"
+]
+"""Why a turn is opened. Only `continuation` counts as one."""
+
+WaitKind = Literal["time", "process", "probe", "message"]
+DecisionKind = Literal["question", "approval", "plan", "sign_off", "review"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a parked goal waits for. `until` is its time or its back-stop, seconds since 1970."""
+
+    id: str
+    kind: WaitKind
+    ref: str
+    until: float
+    reason: str = ""
+    """Content hash of why, as the agent said it."""
+    fired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A question that a person must answer. Its text and options are content, by hash."""
+
+    id: str
+    number: int
+    kind: DecisionKind
+    text: str
+    expires_at: float
+    tool_use: str = ""
+    """The call it is about: its id for `ask_person`, the suspended call for an approval."""
+    reminded: bool = False
+    answered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One goal. Texts are content hashes; times are seconds since 1970, UTC."""
+
+    id: str
+    session: str
+    number: int
+    owner: str
+    objective: str
+    kind: Literal["goal", "ask"] = "goal"
+    """An `ask` is one ordinary turn: read-only, not audited, not continued."""
+    state: State = State.READY
+    budget: Budget = DEFAULT_BUDGET
+    ledger: Ledger = field(default_factory=Ledger)
+    revision: int = 1
+    seq: int = 0
+    """Journal entries so far."""
+    opened_at: float = 0.0
+    closed_at: float | None = None
+    due_at: float | None = None
+    """When the goal next wants a worker; None: only a person or an event moves it."""
+    # The turn.
+    turn: int = 0
+    opening: Opening = "objective"
+    """Of the turn that runs, or, between turns, of the next one."""
+    turn_open: bool = False
+    """A turn has begun and not ended (it may be suspended by an approval)."""
+    turn_started_at: float = 0.0
+    touched: bool = False
+    """This turn called something that reads or changes anything outside the conversation."""
+    reply: str = ""
+    """Content hash of the last turn's final reply."""
+    # People.
+    messages: int = 0
+    seen_messages: int = 0
+    """How many of `messages` a model call has carried."""
+    seen_revision: int = 0
+    last_message_at: float = 0.0
+    by: str = ""
+    """Who last paused, stopped or cancelled it."""
+    reason: str = ""
+    """Why it is where it is: a code such as `stall:same_reply`, for the texts."""
+    # What parks it.
+    wait: Wait | None = None
+    decision: Decision | None = None
+    decisions: int = 0
+    questions: tuple[str, ...] = ()
+    """Content hashes of what was asked in this revision: nothing is asked twice."""
+    parked_ref: str = ""
+    parkings: int = 0
+    # Streaks.
+    continuations: int = 0
+    allowance: int = 20
+    blocked_streak: int = 0
+    audit_failures: int = 0
+    compactions: int = 0
+    gate_breaks: int = 0
+    idle_turns: int = 0
+    same_replies: int = 0
+    # Ends.
+    crossed: bool = False
+    """The budget did not cover a call: after the audit comes one wrap-up, then over_budget."""
+    wrapping_up: bool = False
+    tasks_open: int = 0
+    tasks_done: int = 0
+
+    @property
+    def is_final(self) -> bool:
+        """True once nothing can change it any more."""
+        return self.state in FINAL
+
+    @property
+    def has_unread(self) -> bool:
+        """True while a person's message has been carried by no model call."""
+        return self.messages > self.seen_messages
