@@ -1,0 +1,1 @@
+"""Measurements: each bench_*.py module has a NAME and figures(full)."""
