@@ -4,7 +4,8 @@ Every error of Headway, split by who must act.
     HeadwayError
     ├── Wait                     nobody: it passes by itself
     │   ├── ModelBusy            overload, rate limit, time-out, network
-    │   └── StoreBusy            the database is locked or out of reach for the moment
+    │   ├── StoreBusy            the database is locked or out of reach for the moment
+    │   └── OutcomeUnknown       a send may have arrived: it is looked up
     ├── ByPerson                 the person in the chat
     │   ├── Refused              a command that does not fit the goal's state or the person's rights
     │   ├── BadInput             text that cannot be taken as it is
@@ -62,6 +63,10 @@ class StoreBusy(Wait):
     """The database is locked or out of reach for the moment."""
 
 
+class OutcomeUnknown(Wait):
+    """A send may or may not have arrived: it is looked up before anything else."""
+
+
 class ByPerson(HeadwayError):
     """The person in the chat can mend it."""
 
@@ -69,7 +74,15 @@ class ByPerson(HeadwayError):
 
 
 class Refused(ByPerson):
-    """A command that does not fit the goal's state or the person's rights."""
+    """A command that does not fit the goal's state or the person's rights.
+
+    `code` names the sentence in the catalogue of texts: `final`, `already_paused`, `active`,
+    `open_decision`, `no_money`, `stays`, `too_late`, `ordinary`, `over_budget` ...
+    """
+
+    def __init__(self, message: str, *, code: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class BadInput(ByPerson):

@@ -211,9 +211,10 @@ class Audited:
     turn: int
     messages: int
     verdict: VerdictKind
-    note: str
-    """At most 20 words, in the objective's language."""
+    note: str = ""
+    """Content hash: at most 20 words, in the objective's language."""
     evidence: str = ""
+    """Content hash of what the verdict rests on."""
     wait: Wait | None = None
     ref_is_known: bool = False
     """The goal's records hold what the wait refers to."""

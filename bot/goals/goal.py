@@ -95,6 +95,8 @@ class Goal:
     """This turn called something that reads or changes anything outside the conversation."""
     reply: str = ""
     """Content hash of the last turn's final reply."""
+    note: str = ""
+    """Content hash of the last audit's note."""
     # People.
     messages: int = 0
     seen_messages: int = 0
@@ -103,6 +105,8 @@ class Goal:
     last_message_at: float = 0.0
     by: str = ""
     """Who last paused, stopped or cancelled it."""
+    paused_at: float | None = None
+    """While paused the clock of an open decision stands still."""
     reason: str = ""
     """Why it is where it is: a code such as `stall:same_reply`, for the texts."""
     # What parks it.

@@ -9,11 +9,13 @@ Rule 4: a call starts only against a reservation, and every reservation is settl
         released when the endpoint served nothing, or charged in full when the reply was lost.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 NANO: Final = 1_000_000_000
 """Nano-dollars in a dollar."""
+
+LOST_KEPT: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,8 @@ class Ledger:
     active_s: float = 0.0
     calls: int = 0
     open: tuple[Reservation, ...] = ()
+    lost: tuple[Reservation, ...] = ()
+    """The last few that were charged in full: a reply that turns up after all replaces its estimate."""
 
     @property
     def tokens(self) -> int:
@@ -139,18 +143,21 @@ def covers(budget: Budget, ledger: Ledger, call: Reservation, *, held_back: int 
 
 def reserve(ledger: Ledger, call: Reservation) -> Ledger:
     """The ledger with `call` in flight."""
-    return _with(ledger, open=(*ledger.open, call))
+    return replace(ledger, open=(*ledger.open, call))
 
 
 def settle(ledger: Ledger, call: str, usage: Usage, nano_usd: int | None) -> Ledger:
     """The ledger after the reply of `call`: its reservation is replaced by what it cost.
 
-    A call that holds no reservation (booked late, by a worker whose lease is gone) is added all
-    the same: money is never lost from sight.
+    A reply that comes after its call was charged as lost replaces that estimate; one without any
+    reservation is added all the same.
     """
-    return _with(
+    late = next((r for r in ledger.lost if r.call == call), None)
+    if late is not None:
+        ledger = _refund(ledger, late)
+    return replace(
         ledger,
-        open=_without(ledger, call),
+        open=_without(ledger.open, call),
         usage=ledger.usage + usage,
         nano_usd=ledger.nano_usd + (nano_usd or 0),
         has_unknown_price=ledger.has_unknown_price or nano_usd is None,
@@ -160,7 +167,7 @@ def settle(ledger: Ledger, call: str, usage: Usage, nano_usd: int | None) -> Led
 
 def release(ledger: Ledger, call: str) -> Ledger:
     """The ledger after `call` was answered without being served."""
-    return _with(ledger, open=_without(ledger, call))
+    return replace(ledger, open=_without(ledger.open, call))
 
 
 def charge_lost(ledger: Ledger, call: str) -> Ledger:
@@ -168,9 +175,10 @@ def charge_lost(ledger: Ledger, call: str) -> Ledger:
     lost = next((r for r in ledger.open if r.call == call), None)
     if lost is None:
         return ledger
-    return _with(
+    return replace(
         ledger,
-        open=_without(ledger, call),
+        open=_without(ledger.open, call),
+        lost=(*ledger.lost, lost)[-LOST_KEPT:],
         nano_usd=ledger.nano_usd + (lost.nano_usd or 0),
         has_unknown_price=ledger.has_unknown_price or lost.nano_usd is None,
         estimated_tokens=ledger.estimated_tokens + lost.tokens,
@@ -179,41 +187,28 @@ def charge_lost(ledger: Ledger, call: str) -> Ledger:
     )
 
 
+def charge_all_lost(ledger: Ledger) -> Ledger:
+    """The ledger after the process that made the calls in flight has gone."""
+    for call in ledger.open:
+        ledger = charge_lost(ledger, call.call)
+    return ledger
+
+
 def worked(ledger: Ledger, active_s: float) -> Ledger:
     """The ledger after `active_s` more seconds of a turn."""
-    return _with(ledger, active_s=ledger.active_s + active_s)
+    return replace(ledger, active_s=ledger.active_s + active_s)
 
 
-def _without(ledger: Ledger, call: str) -> tuple[Reservation, ...]:
-    return tuple(r for r in ledger.open if r.call != call)
-
-
-def _with(
-    ledger: Ledger,
-    *,
-    usage: Usage | None = None,
-    nano_usd: int | None = None,
-    has_unknown_price: bool | None = None,
-    estimated_tokens: int | None = None,
-    estimated_nano_usd: int | None = None,
-    active_s: float | None = None,
-    calls: int | None = None,
-    open: tuple[Reservation, ...] | None = None,
-) -> Ledger:
-    # Written out so that the type checker sees every field.
-    return Ledger(
-        usage=ledger.usage if usage is None else usage,
-        nano_usd=ledger.nano_usd if nano_usd is None else nano_usd,
-        has_unknown_price=(
-            ledger.has_unknown_price if has_unknown_price is None else has_unknown_price
-        ),
-        estimated_tokens=(
-            ledger.estimated_tokens if estimated_tokens is None else estimated_tokens
-        ),
-        estimated_nano_usd=(
-            ledger.estimated_nano_usd if estimated_nano_usd is None else estimated_nano_usd
-        ),
-        active_s=ledger.active_s if active_s is None else active_s,
-        calls=ledger.calls if calls is None else calls,
-        open=ledger.open if open is None else open,
+def _refund(ledger: Ledger, late: Reservation) -> Ledger:
+    return replace(
+        ledger,
+        lost=_without(ledger.lost, late.call),
+        nano_usd=ledger.nano_usd - (late.nano_usd or 0),
+        estimated_tokens=ledger.estimated_tokens - late.tokens,
+        estimated_nano_usd=ledger.estimated_nano_usd - (late.nano_usd or 0),
+        calls=ledger.calls - 1,
     )
+
+
+def _without(calls: tuple[Reservation, ...], call: str) -> tuple[Reservation, ...]:
+    return tuple(r for r in calls if r.call != call)

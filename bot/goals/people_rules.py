@@ -1,0 +1,300 @@
+"""Rules of what people do to a goal, and of what parks it: waits and decisions."""
+
+from dataclasses import replace
+from typing import Literal
+
+from bot.errors import IllegalMove, Refused
+from bot.goals.events import (
+    BudgetSet,
+    Cancelled,
+    DecisionAnswered,
+    DecisionExpired,
+    DecisionReminded,
+    MessageReceived,
+    ObjectiveEdited,
+    Paused,
+    Resumed,
+    Stopped,
+    WaitChecked,
+    WaitFired,
+)
+from bot.goals.goal import Decision, Goal, Opening, State
+from bot.goals.instructions import (
+    CloseDecision,
+    CloseWait,
+    Instruction,
+    Post,
+    ShowStatus,
+    StopTurn,
+)
+from bot.goals.limits import Limits
+from bot.goals.money import left_nano_usd, left_tokens
+from bot.goals.rules import Moved, block, decision_due, fresh, ready, settled, withdraw
+
+
+def message_held(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
+    """It enters before the next model call; should the turn end first, it opens the next one."""
+    return Moved(_counted(goal, event), "steering")
+
+
+def message_to_ready(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
+    """It opens the turn that is due; a first turn keeps its objective, a wrap-up its purpose."""
+    heard = _counted(goal, event)
+    if goal.opening in ("objective", "wrap_up"):
+        return Moved(heard, "steering")
+    return Moved(replace(heard, opening="message"), "message_opens")
+
+
+def message_to_audit(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
+    """The verdict under way is dropped."""
+    return Moved(ready(_counted(goal, event), event.at, "message"), "verdict_dropped")
+
+
+def message_to_parked(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
+    """It ends the wait; one that waited for a message has got it."""
+    wait = goal.wait
+    how: Literal["fired", "withdrawn"] = (
+        "fired" if wait is not None and wait.kind == "message" else "withdrawn"
+    )
+    gone = () if wait is None else (CloseWait(wait.id, how),)
+    heard = ready(replace(_counted(goal, event), wait=None), event.at, "message")
+    return Moved(_something_new(heard), f"wait_{how}", (*gone, ShowStatus()))
+
+
+def message_to_blocked(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
+    """It resumes the goal, with a fresh allowance."""
+    heard = ready(fresh(_counted(goal, event), limits), event.at, "message")
+    return Moved(heard, "message_resumes", (ShowStatus(),))
+
+
+def wait_fired(goal: Goal, event: WaitFired, limits: Limits) -> Moved:
+    """What it waited for came."""
+    wait = goal.wait
+    if wait is None or wait.id != event.wait:
+        raise IllegalMove(f"Goal {goal.id} does not wait for {event.wait}.")
+    woken = ready(replace(goal, wait=None), event.at, "wait")
+    return Moved(woken, "wait_fired", (CloseWait(wait.id, "fired"), ShowStatus()))
+
+
+def wait_fired_while_paused(goal: Goal, event: WaitFired, limits: Limits) -> Moved:
+    """Stored; it counts at resume."""
+    if goal.wait is None or goal.wait.id != event.wait:
+        raise IllegalMove(f"Goal {goal.id} does not wait for {event.wait}.")
+    fired = replace(goal, wait=replace(goal.wait, fired=True))
+    return Moved(fired, "wait_stored", (CloseWait(event.wait, "fired"),))
+
+
+def wait_checked(goal: Goal, event: WaitChecked, limits: Limits) -> Moved:
+    """A quiet probe: look again later."""
+    if goal.wait is None or goal.wait.id != event.wait:
+        raise IllegalMove(f"Goal {goal.id} does not wait for {event.wait}.")
+    return Moved(replace(goal, due_at=min(event.next_at, goal.wait.until)), "wait_checked")
+
+
+def decision_answered(goal: Goal, event: DecisionAnswered, limits: Limits) -> Moved:
+    """The first answer wins; an approval's turn goes on, a sign-off goes to the audit."""
+    decision = _open_decision(goal, event)
+    closed = CloseDecision(decision.id, "answered", event.by, event.answer)
+    told = _something_new(replace(goal, last_message_at=event.at))
+    if decision.kind == "approval":
+        return Moved(_same_turn(told, event.at), "approval_answered", (closed, ShowStatus()))
+    told = replace(told, decision=None)
+    if decision.kind == "sign_off" and event.accepted and not goal.has_unread:
+        signed = replace(told, state=State.AUDITING, due_at=event.at, reason="signed_off")
+        return Moved(signed, "signed_off", (closed, ShowStatus()))
+    return Moved(ready(told, event.at, "answer"), "answered", (closed, ShowStatus()))
+
+
+def decision_answered_while_paused(goal: Goal, event: DecisionAnswered, limits: Limits) -> Moved:
+    """Stored; it counts at resume."""
+    decision = _open_decision(goal, event)
+    stored = replace(goal, decision=replace(decision, answered=True))
+    closed = CloseDecision(decision.id, "answered", event.by, event.answer)
+    return Moved(stored, "answer_stored", (closed,))
+
+
+def decision_expired(goal: Goal, event: DecisionExpired, limits: Limits) -> Moved:
+    """An approval expires as no; nothing else is ever answered for a person."""
+    decision = goal.decision
+    if decision is None or decision.id != event.decision:
+        raise IllegalMove(f"Goal {goal.id} has no open decision {event.decision}.")
+    closed = CloseDecision(decision.id, "expired")
+    if decision.kind == "approval":
+        return Moved(_same_turn(goal, event.at), "approval_expired", (closed, ShowStatus()))
+    blocked = block(replace(goal, decision=None), "no_answer")
+    return replace(blocked, instructions=(closed, *blocked.instructions))
+
+
+def decision_reminded(goal: Goal, event: DecisionReminded, limits: Limits) -> Moved:
+    """One reminder, at half time."""
+    decision = goal.decision
+    if decision is None or decision.id != event.decision or decision.reminded:
+        raise IllegalMove(f"Goal {goal.id} has no decision {event.decision} to be reminded of.")
+    reminded = replace(decision, reminded=True)
+    post = Post("reminder", f"reminder:{decision.number}", decision.kind, decision.text)
+    told = replace(goal, decision=reminded, due_at=decision_due(reminded, event.at))
+    return Moved(told, "reminded", (post,))
+
+
+def paused(goal: Goal, event: Paused, limits: Limits) -> Moved:
+    """Nothing more starts; the running step ends. Waits and decisions are kept."""
+    return Moved(_rest(goal, event.by, event.at, "paused"), "paused", (ShowStatus(),))
+
+
+def stopped(goal: Goal, event: Stopped, limits: Limits) -> Moved:
+    """Nothing more starts, and what runs is aborted."""
+    if goal.kind == "ask":
+        return cancelled(goal, Cancelled(event.by, event.at), limits)
+    rests = _rest(goal, event.by, event.at, "stopped")
+    return Moved(rests, "stopped", (StopTurn("stopped"), ShowStatus()))
+
+
+def resumed_active(goal: Goal, event: Resumed, limits: Limits) -> Moved:
+    """It is active already: a worker looks at it at once."""
+    return Moved(replace(goal, due_at=event.at), "reattach")
+
+
+def resumed_waiting(goal: Goal, event: Resumed, limits: Limits) -> Moved:
+    """The wait is withdrawn."""
+    awake, gone = withdraw(goal)
+    return Moved(ready(awake, event.at, "resume"), "wait_withdrawn", (*gone, ShowStatus()))
+
+
+def resumed_paused(goal: Goal, event: Resumed, limits: Limits) -> Moved:
+    """Back to what it waited for if that is still open, else to work."""
+    if goal.decision is not None and not goal.decision.answered:
+        rested = event.at - (goal.paused_at or event.at)
+        decision = replace(goal.decision, expires_at=goal.decision.expires_at + rested)
+        asks = replace(
+            goal,
+            state=State.DECIDING,
+            decision=decision,
+            due_at=decision_due(decision, event.at),
+            paused_at=None,
+            reason="",
+        )
+        return Moved(asks, "decision_open", (ShowStatus(),))
+    if goal.decision is not None and goal.decision.kind == "approval":
+        return Moved(_same_turn(goal, event.at), "approval_counts", (ShowStatus(),))
+    if goal.decision is not None:
+        told = replace(goal, decision=None)
+        return Moved(ready(told, event.at, "answer"), "answer_counts", (ShowStatus(),))
+    if goal.wait is not None:
+        return _resumed_wait(goal, event)
+    # A first turn that never reached the model still has its objective to say.
+    opening: Opening = "objective" if goal.seen_revision == 0 else "resume"
+    return Moved(ready(goal, event.at, opening), "resumed", (ShowStatus(),))
+
+
+def resumed_blocked(goal: Goal, event: Resumed, limits: Limits) -> Moved:
+    """A fresh allowance."""
+    again = ready(fresh(goal, limits), event.at, "resume")
+    return Moved(again, "resumed", (ShowStatus(),))
+
+
+def resumed_over_budget(goal: Goal, event: Resumed, limits: Limits) -> Moved:
+    """Only once money is there."""
+    tokens = left_tokens(goal.budget, goal.ledger)
+    money = left_nano_usd(goal.budget, goal.ledger)
+    time = goal.budget.active_s
+    spent_time = time is not None and goal.ledger.active_s >= time
+    least = limits.audit_held_back_tokens
+    if (tokens is not None and tokens <= least) or (money is not None and money <= 0) or spent_time:
+        raise Refused(f"Goal G{goal.number} has no budget left: raise it first.", code="no_money")
+    again = ready(fresh(replace(goal, crossed=False), limits), event.at, "resume")
+    return Moved(again, "resumed", (ShowStatus(),))
+
+
+def cancelled(goal: Goal, event: Cancelled, limits: Limits) -> Moved:
+    """Final, in every state but the final ones."""
+    ended, gone = withdraw(goal)
+    ended = replace(
+        settled(ended, State.CANCELLED, "cancelled"),
+        by=event.by,
+        closed_at=event.at,
+        paused_at=None,
+    )
+    return Moved(ended, "cancelled", (*gone, StopTurn("cancelled"), ShowStatus()))
+
+
+def edited_running(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
+    """A running turn goes on with the new objective; a ready one begins with it."""
+    return Moved(_revised(goal, event), "edited", (ShowStatus(),))
+
+
+def edited_parked(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
+    """What it waited for, or the verdict under way, is no longer about this objective."""
+    awake, gone = withdraw(goal)
+    return Moved(
+        ready(_revised(awake, event), event.at, "edit"), "edit_opens", (*gone, ShowStatus())
+    )
+
+
+def edited_blocked(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
+    """Another way may do: a fresh allowance."""
+    again = ready(_revised(fresh(goal, limits), event), event.at, "edit")
+    return Moved(again, "edit_opens", (ShowStatus(),))
+
+
+def edited_resting(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
+    """It stays where it is, without its wait and decision."""
+    still, gone = withdraw(goal)
+    return Moved(_revised(still, event), "edited", (*gone, ShowStatus()))
+
+
+def budget_set(goal: Goal, event: BudgetSet, limits: Limits) -> Moved:
+    """Counts from the next call on; a crossing that has not been wrapped up is forgotten."""
+    crossed = goal.crossed and (goal.wrapping_up or goal.state is State.OVER_BUDGET)
+    raised = replace(goal, budget=event.budget, crossed=crossed)
+    if goal.state is State.READY and goal.opening == "wrap_up":
+        raised = replace(raised, opening="resume")
+    return Moved(raised, "budget_set", (ShowStatus(),))
+
+
+def _counted(goal: Goal, event: MessageReceived) -> Goal:
+    return replace(goal, messages=goal.messages + 1, last_message_at=event.at)
+
+
+def _something_new(goal: Goal) -> Goal:
+    return replace(goal, parkings=0, parked_ref="")
+
+
+def _revised(goal: Goal, event: ObjectiveEdited) -> Goal:
+    return replace(
+        _something_new(goal),
+        revision=goal.revision + 1,
+        objective=event.objective,
+        questions=(),
+        last_message_at=event.at,
+    )
+
+
+def _rest(goal: Goal, by: str, at: float, reason: str) -> Goal:
+    kept = goal
+    if goal.state in (State.READY, State.WORKING, State.AUDITING):
+        # A running turn's own asks have no row; they end with it.
+        kept = replace(goal, wait=None, decision=None)
+    return replace(settled(kept, State.PAUSED, reason), by=by, paused_at=at)
+
+
+def _same_turn(goal: Goal, at: float) -> Goal:
+    return replace(goal, state=State.WORKING, decision=None, due_at=at, reason="", paused_at=None)
+
+
+def _resumed_wait(goal: Goal, event: Resumed) -> Moved:
+    wait = goal.wait
+    assert wait is not None
+    if wait.fired or wait.until <= event.at:
+        gone: tuple[Instruction, ...] = () if wait.fired else (CloseWait(wait.id, "fired"),)
+        woken = ready(replace(goal, wait=None), event.at, "wait")
+        return Moved(woken, "wait_counts", (*gone, ShowStatus()))
+    due = event.at if wait.kind in ("probe", "process") else wait.until
+    waits = replace(goal, state=State.WAITING, due_at=due, paused_at=None, reason="")
+    return Moved(waits, "wait_open", (ShowStatus(),))
+
+
+def _open_decision(goal: Goal, event: DecisionAnswered) -> Decision:
+    decision = goal.decision
+    if decision is None or decision.id != event.decision or decision.answered:
+        raise Refused("That decision is no longer open.", code="too_late")
+    return decision

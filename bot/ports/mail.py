@@ -1,0 +1,111 @@
+"""
+Messages on their way in and out, as rows.
+
+Rule 1: a message in is claimed by its own identity, stored before it is acknowledged, and
+        *handled* in the transaction of what it caused, per thread in order of arrival.
+Rule 2: a message out is claimed before the network is touched; a claim older than 60 s is
+        *unknown*, looked up and never simply sent again.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from bot.goals.goal import Goal
+from bot.ports.chat import Incoming, Network, Place, Speaker
+
+OutState = Literal["pending", "claimed", "sent", "unknown", "failed", "superseded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A stored message: `sequence` orders arrivals."""
+
+    sequence: int
+    message: Incoming
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A row of the outbox that is to be sent now.
+
+    `kind` is a `PostKind`, `status`, `card` (edit of a decision's card) or `reply` (to a command).
+    `reason` and `content` are those of the instruction; a `reply` has its text in `content` too.
+    """
+
+    key: str
+    kind: str
+    goal: str
+    session: str
+    place: Place
+    reason: str
+    content: str
+    remote: str = ""
+    """Of the message to edit, or of one whose outcome is unknown."""
+    state: OutState = "claimed"
+    created_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A session and where it lives. `goal` is its live goal's id, or empty."""
+
+    session: str
+    place: Place
+    goal: str = ""
+
+
+class Inbox(Protocol):
+    """What people said, until its consequence is committed."""
+
+    async def receive(self, message: Incoming) -> bool:
+        """Store it; False when its identity was there already."""
+
+    async def waiting(self) -> tuple[Received, ...]:
+        """Everything not handled yet, in order of arrival."""
+
+    async def handled(self, message: str) -> None:
+        """Mark one that causes nothing else."""
+
+    async def failed(self, message: str, why: str) -> int:
+        """Count one failed handling; at the third it is *failed*. Returns the count."""
+
+
+class Outbox(Protocol):
+    """What is to be said, until it is known to be there."""
+
+    async def claim(self, network: Network, *, limit: int) -> tuple[Due, ...]:
+        """Take what is due, oldest first, one row a thread at a time."""
+
+    async def say(self, session: str, key: str, text: str, handled: tuple[str, ...] = ()) -> None:
+        """Queue a `reply` in the session's thread; a key that is there already changes nothing."""
+
+    async def sent(self, key: str, remote: str) -> None:
+        """It is there, under this remote id."""
+
+    async def unknown(self, key: str) -> None:
+        """It may be there: the next claim of it looks it up."""
+
+    async def failed(self, key: str, why: str) -> None:
+        """It cannot be sent; later rows pass."""
+
+    async def later(self, key: str, delay_s: float) -> None:
+        """Try again after `delay_s`."""
+
+
+class Rooms(Protocol):
+    """People, rooms and threads."""
+
+    async def person(self, network: Network, speaker: Speaker) -> str:
+        """The person's id, made at first sight."""
+
+    async def thread(self, place: Place) -> Thread | None:
+        """The session that lives in that thread."""
+
+    async def begin(self, place: Place) -> Thread:
+        """A new session in that thread, or the one that is there."""
+
+    async def goals(
+        self, *, states: tuple[str, ...] = (), room: str = "", number: int | None = None
+    ) -> tuple[Goal, ...]:
+        """Goals (no asks), newest first, by state, room or number."""
