@@ -1,0 +1,1 @@
+"""Real peers that the tests speak to."""

@@ -1,0 +1,320 @@
+"""Scripts for journeys: what a goal's model does is named in its objective.
+
+An objective that holds a line `!script NAME [ARGUMENTS..]` is played by the script NAME below, so
+one server serves many kinds of goals at once. All are stateless: where a conversation stands is
+read from its transcript, so a killed client goes on where it was.
+
+| Line | What the agent does, and what the audit says |
+|---|---|
+| `complete_after N [TOOL [PATH]]` | N turns, each one reading call (glob; `read PATH`) and a reply; then complete |
+| `blocked` | reads, then says it is stuck; the audit says blocked each time |
+| `stalls` | the same reply each turn, no tool; continue |
+| `idles` | another reply each turn, no tool; continue |
+| `asks [WORDS..]` | asks a person, acts on the answer; complete |
+| `asks_by_audit question|sign_off` | a reply that the audit answers with needs_person, until a person spoke |
+| `waits SECONDS [KIND REF]` | asks for a wait, then finishes; complete |
+| `waits_by_audit SECONDS` | the audit parks it once; then complete |
+| `spends TOKENS` | every reply reports TOKENS of input; continue for ever |
+| `slow SECONDS [N]` | as complete_after N (2), each reply spread over SECONDS |
+| `echo` | says the last thing that a person said; complete |
+| `writes N` | N turns, each writing another file; complete |
+| `appends N PATH` | N turns, each appending a line to PATH with bash; complete |
+| `many N` | N calls in one reply, then a reply; complete |
+| `thinks` | signed thinking before a call and a reply; complete |
+| `pauses` | pause_turn once, then a reply; complete |
+| `cut` | a call cut by max_tokens, then a reply; complete |
+| `refuses` | a refusal |
+| `overflows` | model_context_window_exceeded |
+| `compacts N` | the last content is a compaction, N times in a row; then complete |
+| `audit_fails KIND` | one turn after another; the audit refuses, is unreadable, or faults with a status |
+| `narrows` | claims the goal is done without doing it; continue, then blocked |
+
+Without such a line the script is `complete_after 1`.
+"""
+
+import datetime
+import re
+from collections.abc import Callable
+
+from adapters.rehearsal.script import (
+    Answer,
+    Fault,
+    Memory,
+    Reply,
+    Request,
+    assistant_messages,
+    assistant_texts,
+    call,
+    calls_of,
+    compaction,
+    finished_turns,
+    last_results,
+    refusal,
+    role_of,
+    say,
+    server_tool_use,
+    text,
+    thinking,
+    tool_use,
+    user_texts,
+    verdict,
+    whole_text,
+)
+
+_DIRECTIVE = re.compile(r"!script +([a-z_]+)((?: +[^\s<\"]+)*)")
+
+Part = Callable[[Request, list[str]], Answer]
+
+
+def by_objective(request: Request, number: int, memory: Memory) -> Answer:
+    """The answer of the script that the objective names."""
+    name, arguments = directive(request)
+    agent, audit = _SCRIPTS[name]
+    match role_of(request):
+        case "agent":
+            return agent(request, arguments)
+        case "audit":
+            return audit(request, arguments)
+        case other:
+            return Reply((tool_use(other, {"criteria": ["It is done."], "text": "It is done."}),))
+
+
+def directive(request: Request) -> tuple[str, list[str]]:
+    """The script's name and arguments, from the first line that names one."""
+    found = _DIRECTIVE.search(whole_text(request))
+    if found is None or found[1] not in _SCRIPTS:
+        return "complete_after", ["1"]
+    return found[1], found[2].split()
+
+
+def demo(request: Request, number: int, memory: Memory) -> Answer:
+    """Two turns and done, whatever is asked."""
+    return _complete_after(request, ["2"]) if role_of(request) == "agent" else _counted(request, [])
+
+
+def _turn(request: Request) -> int:
+    return finished_turns(request) + 1
+
+
+def _answering_results(request: Request) -> bool:
+    return bool(last_results(request))
+
+
+def _complete_after(request: Request, arguments: list[str]) -> Answer:
+    count, *tool = arguments or ["1"]
+    turn = _turn(request)
+    if _answering_results(request):
+        return say(f"Turn {turn} of {count}: I looked, and this is what there is.")
+    if tool[:1] == ["read"]:
+        path = tool[1] if len(tool) > 1 else "drafts/input.txt"
+        return call("read", {"path": path}, f"Reading for turn {turn}.")
+    return call("glob", {"pattern": "**/*"}, f"Looking around for turn {turn}.")
+
+
+def _counted(request: Request, arguments: list[str]) -> Answer:
+    found = re.findall(r"Turn (\d+) of (\d+)", whole_text(request))
+    turn, count = found[-1] if found else ("0", "1")
+    if int(turn) >= int(count):
+        return verdict("complete", f"Turn {turn} of {count} is done.", evidence=f"turn {turn}")
+    return verdict("continue", f"Turn {turn} of {count}; go on.")
+
+
+def _blocked(request: Request, arguments: list[str]) -> Answer:
+    turn = _turn(request)
+    if _answering_results(request):
+        return say(f"I am stuck, attempt {turn}: the access that I need is missing.")
+    return call("glob", {"pattern": f"missing-{turn}-*"})
+
+
+def _stalls(request: Request, arguments: list[str]) -> Answer:
+    return say("I am still thinking about it.")
+
+
+def _idles(request: Request, arguments: list[str]) -> Answer:
+    return say(f"I have thought about it {_turn(request)} times.")
+
+
+def _asks(request: Request, arguments: list[str]) -> Answer:
+    asked = [made for made in calls_of(request) if made.name == "ask_person"]
+    question = " ".join(arguments) or "May I go on?"
+    if not asked:
+        return call("ask_person", {"question": question, "options": ["yes", "no"]})
+    if _answering_results(request) and not _was_answered(request):
+        return say("I asked, and wait for the answer.")
+    answer = (asked[0].result or "") + " " + (user_texts(request) or [""])[-1]
+    chosen = "no" if re.search(r"\bno\b(?!thing)", answer) and "yes" not in answer else "yes"
+    return say(f"Turn 1 of 1: the answer was {chosen}.")
+
+
+def _was_answered(request: Request) -> bool:
+    last = last_results(request)[-1]
+    return bool(re.search(r"\b(answer(ed)?|chose|said)\b", last.result or "", re.IGNORECASE))
+
+
+def _asks_by_audit(request: Request, arguments: list[str]) -> Answer:
+    if _answering_results(request):
+        return say(f"Turn {_turn(request)} of 9: here is what I would do.")
+    return call("glob", {"pattern": "**/*"})
+
+
+def _needs_person(request: Request, arguments: list[str]) -> Answer:
+    kind = arguments[0] if arguments else "question"
+    found = re.findall(r"Turn (\d+) of 9", whole_text(request))
+    if found and int(found[-1]) > 1:
+        return verdict("complete", "The person agreed.", evidence="the answer")
+    person = {"kind": kind, "text": "Shall I go on like this?"}
+    return verdict("needs_person", "A person must say.", person=person)
+
+
+def _waits(request: Request, arguments: list[str]) -> Answer:
+    seconds, *rest = arguments or ["1"]
+    kind, ref = (rest + ["time", "timer"][len(rest) :])[:2]
+    if any(made.name == "wait_for" for made in calls_of(request)):
+        waited = any(words.startswith("I wait") for words in assistant_texts(request))
+        if _answering_results(request) and not waited:
+            return say("I wait for it.")
+        return say("Turn 1 of 1: the wait is over.")
+    wait = {"kind": kind, "ref": ref, "until": _in(float(seconds)), "reason": "it takes a while"}
+    return call("wait_for", wait)
+
+
+def _audits_wait(request: Request, arguments: list[str]) -> Answer:
+    found = re.findall(r"Turn (\d+) of 9", whole_text(request))
+    if found and int(found[-1]) > 1:
+        return verdict("complete", "The wait is over.", evidence="the clock")
+    until = _in(float(arguments[0] if arguments else "1"))
+    return verdict("wait", "It takes a while.", wait={"kind": "time", "ref": "", "until": until})
+
+
+def _in(seconds: float) -> str:
+    due = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=seconds)
+    return due.isoformat(timespec="milliseconds")
+
+
+def _spends(request: Request, arguments: list[str]) -> Answer:
+    usage = {"input_tokens": int(arguments[0] if arguments else "50000")}
+    if _answering_results(request):
+        return say(f"Spent some more in turn {_turn(request)}.", usage=usage)
+    return call("glob", {"pattern": "**/*"}, usage=usage)
+
+
+def _slow(request: Request, arguments: list[str]) -> Answer:
+    seconds, count = (arguments + ["1", "2"][len(arguments) :])[:2]
+    answer = _complete_after(request, [count])
+    assert isinstance(answer, Reply)
+    return Reply(answer.content, duration_s=float(seconds), deltas=20)
+
+
+def _echo(request: Request, arguments: list[str]) -> Answer:
+    said = [words for words in user_texts(request) if words.strip()]
+    return say(f"Turn 1 of 1: you said: {said[-1] if said else 'nothing'}")
+
+
+def _writes(request: Request, arguments: list[str]) -> Answer:
+    count, turn = arguments[0] if arguments else "3", _turn(request)
+    if _answering_results(request):
+        return say(f"Turn {turn} of {count}: wrote part {turn}.")
+    return call("write", {"path": f"drafts/part-{turn}.txt", "content": f"part {turn}\n"})
+
+
+def _appends(request: Request, arguments: list[str]) -> Answer:
+    count, path = (arguments + ["3", "drafts/effects.log"][len(arguments) :])[:2]
+    turn = _turn(request)
+    if _answering_results(request):
+        return say(f"Turn {turn} of {count}: appended line {turn}.")
+    return call("bash", {"command": f"echo line-{turn} >> {path}"})
+
+
+def _many(request: Request, arguments: list[str]) -> Answer:
+    count = int(arguments[0] if arguments else "3")
+    if _answering_results(request):
+        return say(f"Turn 1 of 1: {count} looks.")
+    return Reply(tuple(tool_use("glob", {"pattern": f"{place}-*"}) for place in range(count)))
+
+
+def _thinks(request: Request, arguments: list[str]) -> Answer:
+    if _answering_results(request):
+        return Reply((thinking("That is all there is."), text("Turn 1 of 1: thought, and looked.")))
+    return Reply((thinking("I should look first."), tool_use("glob", {"pattern": "**/*"})))
+
+
+def _pauses(request: Request, arguments: list[str]) -> Answer:
+    if assistant_messages(request):
+        return say("Turn 1 of 1: searched, and found it.")
+    searching = server_tool_use("web_search", {"query": "headway"})
+    return Reply((text("Searching."), searching), stop_reason="pause_turn")
+
+
+def _cut(request: Request, arguments: list[str]) -> Answer:
+    if assistant_messages(request):
+        return say("Turn 1 of 1: shorter this time.")
+    long = tool_use("write", {"path": "drafts/long.txt", "content": "a long text " * 40})
+    return Reply((text("Writing a long text."), long), stop_reason="max_tokens")
+
+
+def _refuses(request: Request, arguments: list[str]) -> Answer:
+    return refusal("cyber", "This request was declined.")
+
+
+def _overflows(request: Request, arguments: list[str]) -> Answer:
+    return say("I ran out of con", stop_reason="model_context_window_exceeded")
+
+
+def _compacts(request: Request, arguments: list[str]) -> Answer:
+    times = int(arguments[0] if arguments else "1")
+    if assistant_messages(request) >= times:
+        return say("Turn 1 of 1: went on after the compaction.")
+    return Reply((compaction("What happened so far, in short."),), stop_reason="compaction")
+
+
+def _audit_fails(request: Request, arguments: list[str]) -> Answer:
+    kind = arguments[0] if arguments else "refusal"
+    match kind:
+        case "refusal":
+            return refusal()
+        case "unreadable":
+            return Reply((tool_use("verdict", {"verdict": "perhaps"}),))
+        case "silent":
+            return say("I would rather not say.")
+        case "hangs":
+            return Fault("hang")
+        case _:
+            return Fault(status=int(kind))
+
+
+def _narrows(request: Request, arguments: list[str]) -> Answer:
+    return say(f"Everything that was asked for is done (claim {_turn(request)}).")
+
+
+def _continues(request: Request, arguments: list[str]) -> Answer:
+    return verdict("continue", "It is not done yet.")
+
+
+def _says_blocked(request: Request, arguments: list[str]) -> Answer:
+    return verdict("blocked", "The access that it needs is missing.")
+
+
+_SCRIPTS: dict[str, tuple[Part, Part]] = {
+    "complete_after": (_complete_after, _counted),
+    "blocked": (_blocked, _says_blocked),
+    "stalls": (_stalls, _continues),
+    "idles": (_idles, _continues),
+    "asks": (_asks, _counted),
+    "asks_by_audit": (_asks_by_audit, _needs_person),
+    "waits": (_waits, _counted),
+    "waits_by_audit": (_asks_by_audit, _audits_wait),
+    "spends": (_spends, _continues),
+    "slow": (_slow, _counted),
+    "echo": (_echo, _counted),
+    "writes": (_writes, _counted),
+    "appends": (_appends, _counted),
+    "many": (_many, _counted),
+    "thinks": (_thinks, _counted),
+    "pauses": (_pauses, _counted),
+    "cut": (_cut, _counted),
+    "refuses": (_refuses, _counted),
+    "overflows": (_overflows, _counted),
+    "compacts": (_compacts, _counted),
+    "audit_fails": (_idles, _audit_fails),
+    "narrows": (_narrows, _continues),
+}
