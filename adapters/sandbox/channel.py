@@ -1,0 +1,218 @@
+"""
+One confined process, as the bot holds it: frames out, frames in, heartbeats, an end.
+
+Rule 1: a frame from inside is the word of a stranger: bounded, and read as data only.
+Rule 2: `end` returns only when the process is dead and reaped.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import subprocess
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bot.errors import NoSandbox
+
+_LARGEST = 32 * 1024 * 1024
+_READY_S = 15.0
+_CLOSING_S = 3.0
+_BEATS_PER_LIMIT = 5
+_HEARTBEAT = b"\0\0\0\0"
+
+
+class Gone(Exception):
+    """The confined process has ended, or spoke nonsense and was ended."""
+
+
+class Channel(asyncio.Protocol):
+    """Calls to the tool server of one confined process, one at a time."""
+
+    def __init__(self, heartbeat_s: float) -> None:
+        self._beat_s = heartbeat_s / _BEATS_PER_LIMIT
+        self._buffer = bytearray()
+        self._transport: asyncio.Transport | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._waiting: asyncio.Future[dict[str, Any]] | None = None
+        self._waiting_for = 0
+        self._beat: asyncio.TimerHandle | None = None
+        self._lost = asyncio.Event()
+
+    @classmethod
+    async def start(
+        cls,
+        arguments: Sequence[str],
+        *,
+        heartbeat_s: float,
+        pass_fds: Sequence[int] = (),
+        environment: dict[str, str] | None = None,
+        cwd: str = "/",
+        explain: Callable[[str], str] = str,
+    ) -> "Channel":
+        """Start the process and wait until its server is ready.
+
+        `explain` turns what it printed before it failed into a sentence with a mend.
+
+        Raises:
+            NoSandbox: it did not start.
+        """
+        channel = cls(heartbeat_s)
+        log = os.memfd_create("log")
+        ours, theirs = socket.socketpair()
+        try:
+            # Started on the loop's own thread: the kernel ends it with the thread that made it.
+            channel._process = subprocess.Popen(  # noqa: ASYNC220
+                arguments,
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=log,
+                pass_fds=pass_fds,
+                env=environment or {},
+                cwd=cwd,
+            )
+            theirs.close()
+            channel._waiting = asyncio.get_running_loop().create_future()
+            await asyncio.get_running_loop().create_unix_connection(lambda: channel, sock=ours)
+            await asyncio.wait_for(channel._waiting, _READY_S)
+        except (OSError, Gone, TimeoutError) as error:
+            await channel.end()
+            raise NoSandbox(explain(_printed(log) or str(error) or "no answer")) from error
+        except asyncio.CancelledError:
+            await channel.end()
+            raise
+        finally:
+            theirs.close()
+            os.close(log)
+        return channel
+
+    @property
+    def is_alive(self) -> bool:
+        """False once the process has ended."""
+        return not self._lost.is_set()
+
+    @property
+    def pid(self) -> int:
+        """The outermost process."""
+        assert self._process is not None
+        return self._process.pid
+
+    async def call(self, number: int, frame: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Send one call and wait for its answer; cancelled, the call is dead on return.
+
+        Raises:
+            Gone: the process has ended.
+            TimeoutError: no answer came; the process was ended.
+        """
+        loop = asyncio.get_running_loop()
+        waiting: asyncio.Future[dict[str, Any]] = loop.create_future()
+        self._waiting = waiting
+        self._waiting_for = number
+        if not self.is_alive:
+            raise Gone
+        self._send({"id": number, **frame})
+        late = loop.call_later(timeout_s, self._refuse, TimeoutError())
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            await asyncio.shield(self._withdraw(number))
+            raise
+        except TimeoutError:
+            await self.end()
+            raise
+        finally:
+            late.cancel()
+            self._waiting = None
+
+    async def end(self) -> None:
+        """Kill everything and reap it; idempotent."""
+        if self._process is None:
+            return
+        process, self._process = self._process, None
+        if self._transport is not None and self.is_alive:
+            self._send({"id": 0, "tool": "close"})
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._lost.wait(), _CLOSING_S)
+        self._stop_beating()
+        if self._transport is not None:
+            self._transport.abort()
+        process.kill()
+        await asyncio.to_thread(process.wait)
+        self._lost.set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin the heartbeats."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._beat_on()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the server sent."""
+        buffer = self._buffer
+        buffer += data
+        while len(buffer) >= 4:
+            size = int.from_bytes(buffer[:4], "big")
+            if size > _LARGEST:
+                self._break()
+                return
+            if len(buffer) < 4 + size:
+                return
+            body = bytes(buffer[4 : 4 + size])
+            del buffer[: 4 + size]
+            self._answered(body)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The process has closed its end: it is dead or about to be."""
+        self._lost.set()
+        self._stop_beating()
+        self._refuse(Gone())
+
+    def _send(self, frame: dict[str, Any]) -> None:
+        assert self._transport is not None
+        body = json.dumps(frame, separators=(",", ":")).encode("ascii")
+        self._transport.write(len(body).to_bytes(4, "big") + body)
+
+    def _answered(self, body: bytes) -> None:
+        try:
+            frame = json.loads(body)
+        except (ValueError, RecursionError):
+            frame = None
+        if not isinstance(frame, dict):
+            self._break()
+            return
+        waiting = self._waiting
+        if waiting is not None and not waiting.done() and frame.get("id") == self._waiting_for:
+            waiting.set_result(frame)
+
+    def _break(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _refuse(self, error: Exception) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(error)
+
+    async def _withdraw(self, number: int) -> None:
+        """Have a call killed inside, or end the whole process when that does not work."""
+        self._waiting = asyncio.get_running_loop().create_future()
+        try:
+            if self.is_alive:
+                self._send({"cancel": number})
+                await asyncio.wait_for(self._waiting, _CLOSING_S)
+        except (TimeoutError, Gone):
+            await self.end()
+
+    def _beat_on(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(_HEARTBEAT)
+            self._beat = asyncio.get_running_loop().call_later(self._beat_s, self._beat_on)
+
+    def _stop_beating(self) -> None:
+        if self._beat is not None:
+            self._beat.cancel()
+            self._beat = None
+
+
+def _printed(log: int) -> str:
+    return os.pread(log, 4000, 0).decode("utf-8", "replace").strip()

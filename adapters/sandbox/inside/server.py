@@ -1,0 +1,156 @@
+"""
+The tool server: takes calls from the bot, one at a time, and answers each with one frame.
+
+Started as `python -I -S -c ... <settings as JSON>`; its socket is descriptor 0.
+Whatever goes wrong inside a call is that call's result. When the bot is gone, everything ends.
+"""
+
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from adapters.sandbox.inside import files, paths, processes, search, tree
+from adapters.sandbox.inside.limits import FOLDERS, Limits
+from adapters.sandbox.inside.link import BotGone, Link
+from adapters.sandbox.inside.paths import Impossible
+from adapters.sandbox.inside.shell import Shell, cut_middle
+
+_WHOLE_TREE_S = 120.0
+_ANSWER_BYTES = 8 * 1024 * 1024
+
+
+class Server:
+    """The tools over one workspace."""
+
+    def __init__(self, root: str, state: str, limits: Limits, link: Link) -> None:
+        self._root = os.path.realpath(root)
+        self._limits = limits
+        self._link = link
+        self._writer = files.Writer(self._root, limits)
+        self._shell = Shell(self._root, state, limits, link)
+
+    def serve(self) -> None:
+        """Answer calls until the bot is gone."""
+        while True:
+            frame = self._link.next_call()
+            if frame["tool"] == "close":
+                raise BotGone
+            answer = self._answer(frame)
+            answer["text"] = cut_middle(answer.get("text", ""), self._limits.output_chars + 500)
+            self._link.send({"id": frame["id"], **answer})
+
+    def _answer(self, frame: dict[str, Any]) -> dict[str, Any]:
+        tool, args = frame["tool"], frame["args"]
+        try:
+            return self._call(frame["id"], tool, args, frame["timeout_s"])
+        except Impossible as refusal:
+            return {"ok": False, "text": str(refusal)}
+        except OSError as error:
+            return {"ok": False, "text": paths.sentence(error, str(args.get("path", tool)))}
+        except BotGone:
+            raise
+        except Exception as error:  # noqa: BLE001 - one call's defect must not end the session
+            return {"ok": False, "text": f"{tool} failed inside: {type(error).__name__}: {error}"}
+
+    def _call(self, call: int, tool: str, args: dict[str, Any], most_s: float) -> dict[str, Any]:
+        root, limits = self._root, self._limits
+        if tool == "read":
+            return files.read(root, limits, args)
+        if tool == "write":
+            return self._writer.write(args)
+        if tool == "edit":
+            return self._writer.edit(args)
+        if tool == "bash":
+            answer = self._shell.run(call, args, most_s)
+            self._writer.surveyed(answer.pop("survey"))
+            return answer
+        if tool == "glob":
+            return self._aside(call, lambda: search.glob(root, limits, args), limits.search_s)
+        if tool == "grep":
+            return self._aside(call, lambda: search.grep(root, limits, args), limits.search_s)
+        if tool == "digest":
+            return self._aside(call, lambda: {"ok": True, "text": tree.digest(root)}, _WHOLE_TREE_S)
+        if tool == "hashes":
+            return self._aside(call, lambda: self._hashes(args["paths"]), _WHOLE_TREE_S)
+        raise Impossible(f"There is no tool {tool!r} in the sandbox.")
+
+    def _hashes(self, wanted: list[str]) -> dict[str, Any]:
+        found: dict[str, str | None] = {}
+        for path in wanted:
+            try:
+                found[path] = tree.file_hash(paths.resolve(self._root, path))
+            except Impossible:
+                found[path] = None
+        return {"ok": True, "hashes": found}
+
+    def _aside(
+        self, call: int, work: Callable[[], dict[str, Any]], allowed_s: float
+    ) -> dict[str, Any]:
+        """Run `work` in a child, so that what never ends can be ended."""
+        ours, theirs = os.pipe2(os.O_CLOEXEC)
+        pid = os.fork()
+        if pid == 0:
+            _work_and_exit(work, theirs, self._link.fd)
+        os.close(theirs)
+        answer = bytearray()
+        ending = processes.attend(
+            self._link,
+            call,
+            pid,
+            ours,
+            answer.extend,
+            time.monotonic() + allowed_s,
+            lambda: "too long" if len(answer) > _ANSWER_BYTES else None,
+        )
+        if ending.cause == "timeout":
+            text = f"It took longer than {allowed_s:g} s and was ended. Narrow it."
+            return {"ok": False, "text": text, "timed_out": True}
+        if ending.cause != "ended" or ending.status != 0:
+            return {"ok": False, "text": f"It was ended ({ending.cause})."}
+        given: dict[str, Any] = json.loads(answer)
+        return given
+
+
+def _work_and_exit(work: Callable[[], dict[str, Any]], pipe: int, link: int) -> None:
+    try:
+        os.close(link)
+        try:
+            answer = work()
+        except Impossible as refusal:
+            answer = {"ok": False, "text": str(refusal)}
+        with open(pipe, "wb") as file:
+            file.write(json.dumps(answer).encode("ascii"))
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def main() -> None:
+    """Serve on descriptor 0 until the bot is gone, then end everything."""
+    settings = json.loads(sys.argv[1])
+    limits = Limits(**settings["limits"])
+    os.umask(0o022)
+    # Children get neither the bot's socket nor its log.
+    link_fd = os.dup(0)
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for fd in (0, 1):
+        os.dup2(nothing, fd)
+    processes.seclude()
+    link = Link(link_fd, limits.heartbeat_s)
+    root, state = settings["root"], settings["state"]
+    if settings["writable"]:
+        for folder in FOLDERS:
+            with contextlib.suppress(OSError):
+                os.mkdir(os.path.join(root, folder))
+    with contextlib.suppress(OSError):
+        os.mkdir(state)
+    try:
+        link.send({"id": 0, "ok": True, "text": "ready"})
+        os.dup2(nothing, 2)
+        Server(root, state, limits, link).serve()
+    except BotGone:
+        processes.end_all()

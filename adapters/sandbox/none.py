@@ -1,0 +1,83 @@
+"""
+No sandbox at all: the same tools as plain processes, with the rights of the bot itself.
+
+It is taken only when it is named. Whatever the bot's user may read, change or send, the agent may.
+"""
+
+import asyncio
+import importlib
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from adapters.sandbox.channel import Channel
+from adapters.sandbox.confinement import server_settings
+from adapters.sandbox.inside.limits import Limits
+from adapters.sandbox.session import ConfinedSession, Pool
+from adapters.sandbox.workspace import folder_of
+from bot.errors import NoSandbox
+from bot.ports.sandbox import Profile, Session
+
+_START = (
+    "import sys; sys.path.insert(0, sys.argv.pop()); "
+    "from adapters.sandbox.inside.server import main; main()"
+)
+
+
+class Unconfined:
+    """Makes sessions that are confined by nothing."""
+
+    def __init__(
+        self, workspaces: Path, *, limits: Limits | None = None, max_sessions: int = 64
+    ) -> None:
+        self._workspaces = workspaces
+        self._limits = limits or Limits()
+        self._pool = Pool(max_sessions)
+
+    @property
+    def name(self) -> str:
+        """As shown to people, for as long as it is so."""
+        return "NONE: the agent's commands run unconfined, with all rights of this process"
+
+    async def check(self) -> None:
+        """There is nothing to prove; only that bash is there.
+
+        Raises:
+            NoSandbox: it is not.
+        """
+        if shutil.which("bash", path=_path()) is None:
+            raise NoSandbox("There is no bash on PATH. Install it.")
+
+    async def open(self, workspace: str, profile: Profile) -> Session:
+        """As in the port; `read_only` cannot be kept without a sandbox and is refused.
+
+        Raises:
+            NoSandbox: it cannot be started, or the profile is `read_only`.
+        """
+        if profile == "read_only":
+            raise NoSandbox(
+                "Without a sandbox nothing can be made read-only, so no tools run here. "
+                "Set HEADWAY_SANDBOX=bubblewrap."
+            )
+        folder = str(folder_of(self._workspaces, workspace))
+        session = ConfinedSession(lambda: self._start(folder), self._pool, self._limits)
+        await session.begin()
+        return session
+
+    async def _start(self, folder: str) -> Channel:
+        importlib.import_module("adapters.sandbox.inside.server")
+        state = await asyncio.to_thread(tempfile.mkdtemp, prefix="headway-shell-")
+        settings = server_settings(folder, state, self._limits, is_writable=True)
+        code = str(Path(__file__).parents[2])
+        return await Channel.start(
+            [sys.executable, "-I", "-S", "-c", _START, settings, code],
+            heartbeat_s=self._limits.heartbeat_s,
+            environment={"PATH": _path(), "HOME": os.path.join(folder, "tmp"), "LANG": "C.UTF-8"},
+            cwd=folder,
+        )
+
+
+def _path() -> str:
+    return os.environ.get("PATH", os.defpath)

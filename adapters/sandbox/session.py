@@ -1,0 +1,213 @@
+"""
+Sessions over confined processes, of which only so many live at a time.
+
+Rule 1: a session without a process gets a new one at its next call; the least recently used idle
+        one gives its own up for it. Files stay, the shell's directory and variables do not, and the
+        agent is told so.
+Rule 2: one call of a session at a time.
+Rule 3: a process that dies under a call is that call's result; only one that cannot be started is
+        an error.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from adapters.sandbox.channel import Channel, Gone
+from adapters.sandbox.inside.limits import Limits
+from bot.errors import NoSandbox
+from bot.ports.sandbox import Outcome
+
+Start = Callable[[], Awaitable[Channel]]
+
+_GRACE_S = 10.0
+"""What the server may take beyond a call's own limit before it counts as hung."""
+_WHOLE_TREE_S = 130.0
+_RESTARTED = "[The shell was started anew: its directory and variables are not those from before.]"
+
+
+class Pool:
+    """Keeps at most `most` confined processes alive."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._living: OrderedDict[ConfinedSession, None] = OrderedDict()
+        self._starting = 0
+        self._freed = asyncio.Condition()
+
+    async def admit(self, session: "ConfinedSession") -> None:
+        """Wait for a place, taking that of the longest idle session, and hold it."""
+        async with self._freed:
+            while len(self._living) >= self._most and session not in self._living:
+                idle = next((each for each in self._living if not each.is_busy), None)
+                if idle is None:
+                    await self._freed.wait()
+                    continue
+                del self._living[idle]
+                await idle.give_up()
+            self._living[session] = None
+
+    def used(self, session: "ConfinedSession") -> None:
+        """Mark a session as the most recently used."""
+        if session in self._living:
+            self._living.move_to_end(session)
+
+    async def let_in(self) -> None:
+        """A session has become idle: whoever waits may look again."""
+        async with self._freed:
+            self._freed.notify_all()
+
+    @property
+    def is_full(self) -> bool:
+        """True when somebody may be waiting for a place."""
+        return len(self._living) >= self._most
+
+    async def leave(self, session: "ConfinedSession") -> None:
+        """Give the place back."""
+        async with self._freed:
+            self._living.pop(session, None)
+            self._freed.notify_all()
+
+
+class ConfinedSession:
+    """A session of the sandbox port over one workspace."""
+
+    def __init__(self, start: Start, pool: Pool, limits: Limits) -> None:
+        self._start = start
+        self._pool = pool
+        self._limits = limits
+        self._channel: Channel | None = None
+        self._turn = asyncio.Lock()
+        self._calls = 0
+        self._has_shell = False
+        self._lost_shell = False
+        self._is_closed = False
+
+    async def begin(self) -> None:
+        """Start the process now, so that a sandbox that does not work shows at once.
+
+        Raises:
+            NoSandbox: it cannot be started.
+        """
+        async with self._turn:
+            await self._open()
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a call runs."""
+        return self._turn.locked()
+
+    @property
+    def pid(self) -> int | None:
+        """The outermost confined process, while there is one."""
+        return self._channel.pid if self._channel is not None else None
+
+    async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:
+        """As in the port.
+
+        Raises:
+            NoSandbox: the process had ended and could not be started again.
+        """
+        async with self._turn:
+            frame = {"tool": tool, "args": dict(args), "timeout_s": timeout_s}
+            try:
+                answer = await self._ask(frame, min(timeout_s, self._limits.longest_call_s))
+            except Gone:
+                return Outcome(False, _ended(tool))
+            except TimeoutError:
+                return Outcome(False, _ended(tool), timed_out=True)
+        if self._pool.is_full:
+            await self._pool.let_in()
+        return self._outcome(tool, answer)
+
+    async def digest(self) -> str:
+        """As in the port."""
+        return str((await self._look("digest", {})).get("text", ""))
+
+    async def hashes(self, paths: tuple[str, ...]) -> Mapping[str, str | None]:
+        """As in the port."""
+        given = (await self._look("hashes", {"paths": list(paths)})).get("hashes")
+        found = given if isinstance(given, dict) else {}
+        return {path: _text_or_none(found.get(path)) for path in paths}
+
+    async def close(self) -> None:
+        """As in the port."""
+        self._is_closed = True
+        async with self._turn:
+            await self.give_up()
+        await self._pool.leave(self)
+
+    async def give_up(self) -> None:
+        """End the process; the next call starts another."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            self._lost_shell = self._has_shell
+            await channel.end()
+
+    async def _look(self, tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        frame = {"tool": tool, "args": dict(args), "timeout_s": _WHOLE_TREE_S}
+        async with self._turn:
+            try:
+                answer = await self._ask(frame, _WHOLE_TREE_S)
+            except (Gone, TimeoutError) as error:
+                raise NoSandbox(
+                    "The sandbox ended while the workspace was looked at. Try again; if it "
+                    "lasts, run `headway doctor`."
+                ) from error
+        if answer.get("ok") is not True:
+            raise NoSandbox(f"The workspace could not be looked at: {answer.get('text')}")
+        return answer
+
+    async def _ask(self, frame: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        channel = await self._open()
+        self._calls += 1
+        try:
+            return await channel.call(self._calls, frame, timeout_s + _GRACE_S)
+        finally:
+            if not channel.is_alive:
+                await self.give_up()
+
+    async def _open(self) -> Channel:
+        if self._is_closed:
+            raise NoSandbox("The session is closed. Open another one.")
+        channel = self._channel
+        if channel is not None and channel.is_alive:
+            self._pool.used(self)
+            return channel
+        await self.give_up()
+        await self._pool.admit(self)
+        try:
+            self._channel = await self._start()
+        except BaseException:
+            await self._pool.leave(self)
+            raise
+        return self._channel
+
+    def _outcome(self, tool: str, answer: dict[str, Any]) -> Outcome:
+        text = str(answer.get("text", ""))
+        if tool == "bash":
+            if self._lost_shell:
+                text = f"{_RESTARTED}\n{text}"
+            self._has_shell, self._lost_shell = True, False
+        read = answer.get("read")
+        code = answer.get("exit_code")
+        return Outcome(
+            ok=answer.get("ok") is True,
+            text=text,
+            changed=answer.get("changed") is True,
+            read={str(k): str(v) for k, v in read.items()} if isinstance(read, dict) else None,
+            exit_code=code if isinstance(code, int) else None,
+            timed_out=answer.get("timed_out") is True,
+        )
+
+
+def _ended(tool: str) -> str:
+    return (
+        f"The sandbox ended while {tool} ran, with everything in it. What {tool} had done by then "
+        "is not known: check it. The next call starts a new sandbox over the same files."
+    )
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None
