@@ -1,0 +1,1 @@
+"""The scripts of deploy/, started for real."""
