@@ -31,6 +31,10 @@ class ModelRequest:
     """An opaque id of the goal, sent as `metadata.user_id`."""
     compact_at: int | None = None
     """Input tokens at which the endpoint compacts by itself, where the model has it."""
+    container: str | None = None
+    """The container of an earlier reply of the same conversation, to go on in it."""
+    is_cached: bool = True
+    """False for a prompt that is sent once, whose cache would be written and never read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,12 @@ class ModelReply:
     model: str
     request_id: str | None = None
     container: str | None = None
+    stop_details: Json | None = None
+    """What the endpoint says about a refusal, if anything."""
+    service_tier: str | None = None
+    speed: str | None = None
+    parts: tuple[tuple[str, Usage], ...] = ()
+    """`usage` by sampling iteration, each with the model that did it and so with its own price."""
 
 
 class Model(Protocol):
@@ -72,8 +82,11 @@ class Model(Protocol):
             ModelBusy, BadRequest, ModelRefusesUs: as found.
         """
 
-    def price(self, model: str) -> Price | None:
-        """What a token of each class costs, or None when it is not known."""
+    def price(self, model: str, *, prompt_tokens: int = 0) -> Price | None:
+        """What a token of each class costs, or None when it is not known.
+
+        `prompt_tokens` are all the input tokens of the call: some models cost more above a size.
+        """
 
     def has_compaction(self, model: str) -> bool:
         """True where the endpoint compacts a long conversation by itself."""
