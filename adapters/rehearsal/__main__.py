@@ -12,8 +12,9 @@ import signal
 import sys
 
 from adapters.rehearsal.control import add_routes
+from adapters.rehearsal.delivery import Pace
 from adapters.rehearsal.loading import ScriptInvalid, load
-from adapters.rehearsal.server import Options, Pace, Rehearsal, serving
+from adapters.rehearsal.server import Options, Rehearsal, serving
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,7 +47,7 @@ async def serve(given: argparse.Namespace) -> None:
         sys.stdout.write(json.dumps({"port": port, "pid": os.getpid()}) + "\n")
         sys.stdout.flush()
         await stopped.wait()
-        rehearsal.release()
+        rehearsal.delivery.release()
 
 
 def _at_eof(stopped: asyncio.Event) -> None:

@@ -11,7 +11,7 @@
 | POST /control/reset | calls, faults, cache and memory are forgotten; keys and pace stay |
 """
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from aiohttp import web
 
@@ -68,7 +68,7 @@ class Control:
     async def clear_faults(self, http: web.Request) -> web.Response:
         """Drop the faults, and let go what hangs."""
         self._rehearsal.faults.clear()
-        self._rehearsal.release()
+        self._rehearsal.delivery.release()
         return await self.faults(http)
 
     async def keys(self, http: web.Request) -> web.Response:
@@ -84,12 +84,12 @@ class Control:
 
     async def change_pace(self, http: web.Request) -> web.Response:
         """Change how replies are spread."""
-        self._rehearsal.pace = replace(self._rehearsal.pace, **await http.json())
-        return web.json_response(asdict(self._rehearsal.pace))
+        self._rehearsal.delivery.set_pace(await http.json())
+        return web.json_response(asdict(self._rehearsal.delivery.pace))
 
     async def release(self, http: web.Request) -> web.Response:
         """Let go what hangs."""
-        self._rehearsal.release()
+        self._rehearsal.delivery.release()
         return web.json_response({})
 
     async def reset(self, http: web.Request) -> web.Response:
@@ -97,7 +97,7 @@ class Control:
         rehearsal = self._rehearsal
         rehearsal.ledger.reset()
         rehearsal.faults.clear()
-        rehearsal.release()
+        rehearsal.delivery.release()
         rehearsal.cache.clear()
         rehearsal.memory.clear()
         return web.json_response({})

@@ -1,8 +1,7 @@
 """The server: /v1/messages, its token counter, the models list, and /control for tests.
 
-It checks a request as the real API does, asks the script, and writes the answer: at once, or
-spread over time when a pace is asked for. A delta count is a count of events, not of writes:
-events that are due within one tick are written together.
+It checks a request as the real API does, asks the script, books what was generated, and hands
+the answer over to `delivery.py`.
 """
 
 import asyncio
@@ -10,7 +9,6 @@ import hashlib
 import inspect
 import itertools
 import logging
-import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,10 +18,11 @@ from aiohttp import web
 
 from adapters.rehearsal import usage, validate
 from adapters.rehearsal.compose import compose
+from adapters.rehearsal.delivery import Delivery, Pace
 from adapters.rehearsal.ledger import CallRecord, Faults, Keys, Ledger
+from adapters.rehearsal.responses import Responses
 from adapters.rehearsal.script import (
     BILLED_FAULTS,
-    ERROR_TYPES,
     Answer,
     Block,
     Fault,
@@ -36,22 +35,11 @@ from adapters.rehearsal.script import (
     role_of,
     user_of,
 )
-from adapters.rehearsal.wire import Message, Stream, as_json, as_stream, dumps, event
+from adapters.rehearsal.wire import Message
 
-HOLD_POLL_S = 0.1  # how often a held call looks whether its client is still there
 OPENING_CHARS = 200
-_CONNECTION_LOST = (ConnectionError, web.HTTPException)
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How replies are spread when the script does not say: deltas a reply, seconds a reply."""
-
-    deltas: int | None = None
-    duration_s: float = 0.0
-    tick_s: float = 0.04
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +61,15 @@ class Rehearsal:
     def __init__(self, script: Script, options: Options | None = None) -> None:
         self.script = script
         self.options = options or Options()
-        self.pace = self.options.pace
         self.ledger = Ledger()
         self.faults = Faults()
         self.keys = Keys(self.options.keys)
         self.cache = usage.PromptCache()
         self.memory: Memory = {}
-        self.released = asyncio.Event()
+        self._responses = Responses()
+        self.delivery = Delivery(self._responses, self.options.pace)
         self._started = time.monotonic()
         self._numbers = itertools.count()
-        self._serial = itertools.count(1)
-        self._prefix = secrets.token_hex(4)
 
     def app(self) -> web.Application:
         """The application, with the API's routes."""
@@ -99,11 +85,6 @@ class Rehearsal:
         """Seconds since the server started."""
         return time.monotonic() - self._started
 
-    def release(self) -> None:
-        """Let every held call go."""
-        self.released.set()
-        self.released = asyncio.Event()
-
     async def messages(self, http: web.Request) -> web.StreamResponse:
         """POST /v1/messages."""
         try:
@@ -115,7 +96,7 @@ class Rehearsal:
             self._check_model(request["model"])
         except validate.Refused as refused:
             self._record_refusal(http, refused)
-            return self._error(refused.status, refused.error_type, refused.message)
+            return self._refused(refused)
         record = self._record(http, request, key, body)
         try:
             return await self._answered(http, request, record, len(body), headers.beta_endpoint)
@@ -130,18 +111,20 @@ class Rehearsal:
             validate.check(request, _headers(http), counting=True)
             self._check_model(request["model"])
         except validate.Refused as refused:
-            return self._error(refused.status, refused.error_type, refused.message)
-        return self._json({"input_tokens": usage.estimate(request)})
+            return self._refused(refused)
+        return self._responses.json({"input_tokens": usage.estimate(request)})
 
     async def models(self, http: web.Request) -> web.StreamResponse:
         """GET /v1/models."""
         try:
             self._authenticated(http)
         except validate.Refused as refused:
-            return self._error(refused.status, refused.error_type, refused.message)
+            return self._refused(refused)
         listed = [_model(name) for name in self.options.models]
         first, last = (listed[0]["id"], listed[-1]["id"]) if listed else (None, None)
-        return self._json({"data": listed, "has_more": False, "first_id": first, "last_id": last})
+        return self._responses.json(
+            {"data": listed, "has_more": False, "first_id": first, "last_id": last}
+        )
 
     async def model(self, http: web.Request) -> web.StreamResponse:
         """GET /v1/models/{model}."""
@@ -150,17 +133,16 @@ class Rehearsal:
             self._authenticated(http)
             self._check_model(name)
         except validate.Refused as refused:
-            return self._error(refused.status, refused.error_type, refused.message)
-        return self._json(_model(name))
+            return self._refused(refused)
+        return self._responses.json(_model(name))
 
     async def unknown(self, http: web.Request) -> web.StreamResponse:
         """Any other path of the API."""
-        return self._error(404, "not_found_error", "Not found")
+        return self._responses.error(404, "not_found_error", "Not found")
 
     def _authenticated(self, http: web.Request) -> str:
-        """The request's key. `anthropic` 2.x sends it as a bearer token, older ones as x-api-key."""
-        bearer = http.headers.get("authorization", "")
-        key = http.headers.get("x-api-key") or bearer.removeprefix("Bearer ").strip()
+        """The request's key, if it is good."""
+        key = _key(http)
         if not key:
             raise validate.Refused("x-api-key header is required", 401, "authentication_error")
         if not self.keys.is_good(key):
@@ -187,15 +169,13 @@ class Rehearsal:
         return record
 
     def _record_refusal(self, http: web.Request, refused: validate.Refused) -> None:
-        bearer = http.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        key = http.headers.get("x-api-key") or bearer
         now = self.now_s()
         self.ledger.open(
             CallRecord(
                 index=next(self._numbers),
                 role="refused",
                 model="",
-                key=self.keys.shown(key),
+                key=self.keys.shown(_key(http)),
                 request_sha="",
                 conversation="",
                 user=None,
@@ -211,29 +191,44 @@ class Rehearsal:
     async def _answered(
         self, http: web.Request, request: Request, record: CallRecord, size: int, beta: bool
     ) -> web.StreamResponse:
-        fault = self.faults.take(record.role, record.opening)
-        if fault is None or fault.kind in BILLED_FAULTS:
-            answer = await self._ask(request, record.index)
-            reply = answer if isinstance(answer, Reply) else None
-            if isinstance(answer, Fault):
-                fault, reply = answer, answer.reply
-        else:
-            reply = None
-        if fault is not None and (fault.kind not in BILLED_FAULTS or reply is None):
-            return await self._failed(http, fault, record)
-        assert reply is not None
+        fault, reply = await self._decided(request, record)
+        if reply is None:
+            return await self.delivery.failure(http, fault or Fault(), record)
         if reply.delay_s:
             await asyncio.sleep(reply.delay_s)
-        message = self._composed(request, reply, record, size, beta)
-        if message is None:
-            words = f"prompt is too long: more than {self.options.context_window} tokens"
-            record.status, record.error_type = 400, "invalid_request_error"
-            return self._error(400, "invalid_request_error", words)
+        prompt = self.cache.take(request, size)
+        if prompt.total > self.options.context_window:
+            most = self.options.context_window
+            words = f"prompt is too long: {prompt.total} tokens > {most} maximum"
+            record.status, record.error_type, record.delivered = 400, "invalid_request_error", True
+            return self._responses.error(400, "invalid_request_error", words)
+        message = compose(
+            request,
+            reply,
+            prompt,
+            id=self._responses.serial(),
+            beta=beta,
+            deltas=self.delivery.pace.deltas,
+        )
+        _book(record, message)
         if fault is not None:
-            return await self._broken(http, fault, message, record)
-        if not request.get("stream"):
-            return await self._whole(http, message, reply, record)
-        return await self._streamed(http, as_stream(message), reply, record)
+            return await self.delivery.broken(http, fault, message, record)
+        stream = bool(request.get("stream"))
+        return await self.delivery.reply(http, message, reply, record, stream)
+
+    async def _decided(
+        self, request: Request, record: CallRecord
+    ) -> tuple[Fault | None, Reply | None]:
+        """The fault that happens, if any, and the reply that is generated, if any."""
+        fault = self.faults.take(record.role, record.opening)
+        if fault is not None and fault.kind not in BILLED_FAULTS:
+            return fault, None
+        if fault is not None and fault.reply is not None:
+            return fault, fault.reply
+        answer = await self._ask(request, record.index)
+        if isinstance(answer, Reply):
+            return fault, answer
+        return answer, answer.reply if answer.kind in BILLED_FAULTS else None
 
     async def _ask(self, request: Request, number: int) -> Answer:
         try:
@@ -245,166 +240,8 @@ class Rehearsal:
             return Fault(status=500, message=f"The rehearsed script failed: {error!r}")
         return answer
 
-    def _composed(
-        self, request: Request, reply: Reply, record: CallRecord, size: int, beta: bool
-    ) -> Message | None:
-        prompt = self.cache.take(request, size)
-        if prompt.total > self.options.context_window:
-            return None
-        serial = f"{self._prefix}{next(self._serial):010d}"
-        message = compose(request, reply, prompt, id=serial, beta=beta, deltas=self.pace.deltas)
-        record.served = True
-        record.status = 200
-        record.tokens = usage.billed(dict(message.usage))
-        record.stop_reason = message.stop_reason
-        record.message_id = message.id
-        return message
-
-    async def _whole(
-        self, http: web.Request, message: Message, reply: Reply, record: CallRecord
-    ) -> web.StreamResponse:
-        duration_s = self.pace.duration_s if reply.duration_s is None else reply.duration_s
-        if duration_s:
-            await asyncio.sleep(duration_s)
-        response = web.Response(
-            body=as_json(message), content_type="application/json", headers=self._request_id()
-        )
-        await _deliver(http, response, record)
-        return response
-
-    async def _streamed(
-        self, http: web.Request, stream: Stream, reply: Reply, record: CallRecord
-    ) -> web.StreamResponse:
-        duration_s = self.pace.duration_s if reply.duration_s is None else reply.duration_s
-        if not duration_s:
-            response = self._event_stream()
-            try:
-                await response.prepare(http)
-                await response.write(b"".join(stream.deltas) + stream.tail)
-                await response.write_eof()
-                record.delivered = True
-            except _CONNECTION_LOST:
-                pass
-            return response
-        return await self._paced(http, stream, duration_s, record)
-
-    async def _paced(
-        self, http: web.Request, stream: Stream, duration_s: float, record: CallRecord
-    ) -> web.StreamResponse:
-        response = self._event_stream()
-        clock = asyncio.get_running_loop().time
-        began = clock()
-        step_s = duration_s / max(1, len(stream.deltas))
-        try:
-            await response.prepare(http)
-            sent = 0
-            while sent < len(stream.deltas):
-                due = min(len(stream.deltas), int((clock() - began) / step_s) + 1)
-                if due > sent:
-                    await response.write(b"".join(stream.deltas[sent:due]))
-                    sent = due
-                next_s = began + sent * step_s
-                await asyncio.sleep(max(self.pace.tick_s, next_s - clock()))
-            rest_s = began + duration_s - clock()
-            if rest_s > 0:
-                await asyncio.sleep(rest_s)
-            await response.write(stream.tail)
-            await response.write_eof()
-            record.delivered = True
-        except _CONNECTION_LOST:
-            pass
-        return response
-
-    async def _failed(
-        self, http: web.Request, fault: Fault, record: CallRecord
-    ) -> web.StreamResponse:
-        record.fault = fault.kind
-        match fault.kind:
-            case "status":
-                kind, words = _worded(fault)
-                record.status, record.error_type = fault.status, kind
-                record.delivered = True
-                return self._error(
-                    fault.status, kind, words, retry_after=fault.retry_after, details=fault.details
-                )
-            case "garbage":
-                record.status = 200
-                return web.Response(
-                    text="<html>not what was asked for</html>",
-                    content_type="text/html",
-                    headers=self._request_id(),
-                )
-            case "cut_after_headers":
-                record.status = 200
-                response = self._event_stream()
-                await response.prepare(http)
-                return _cut(http, response)
-            case "hang":
-                await self._held(http, fault.hold_s)
-                return _cut(http, web.Response(status=503))
-            case _:
-                return _cut(http, web.Response(status=503))
-
-    async def _broken(
-        self, http: web.Request, fault: Fault, message: Message, record: CallRecord
-    ) -> web.StreamResponse:
-        """A reply that was generated and does not arrive whole."""
-        record.fault = fault.kind
-        if fault.kind == "reply_lost":
-            return _cut(http, web.Response(status=503))
-        stream = as_stream(message)
-        response = self._event_stream()
-        try:
-            await response.prepare(http)
-            await response.write(b"".join(stream.deltas[: fault.after_deltas]))
-            if fault.kind == "cut_mid_stream":
-                return _cut(http, response)
-            kind, words = _worded(fault)
-            record.error_type = kind
-            error = _error_body(kind, words, details=fault.details)
-            await response.write(event("error", error))
-            await response.write_eof()
-        except _CONNECTION_LOST:
-            pass
-        return response
-
-    async def _held(self, http: web.Request, hold_s: float | None) -> None:
-        released = self.released
-        ends_s = None if hold_s is None else self.now_s() + hold_s
-        while not released.is_set() and http.transport and not http.transport.is_closing():
-            if ends_s is not None and self.now_s() >= ends_s:
-                return
-            await asyncio.sleep(HOLD_POLL_S)
-
-    def _event_stream(self) -> web.StreamResponse:
-        headers = {**self._request_id(), "cache-control": "no-cache"}
-        headers["content-type"] = "text/event-stream; charset=utf-8"
-        return web.StreamResponse(headers=headers)
-
-    def _request_id(self) -> dict[str, str]:
-        return {"request-id": f"req_{self._prefix}{next(self._serial):010d}"}
-
-    def _json(self, body: object) -> web.Response:
-        return web.Response(
-            text=dumps(body), content_type="application/json", headers=self._request_id()
-        )
-
-    def _error(
-        self,
-        status: int,
-        kind: str,
-        words: str,
-        *,
-        retry_after: float | None = None,
-        details: Block | None = None,
-    ) -> web.Response:
-        headers = self._request_id()
-        body = {**_error_body(kind, words, details=details), "request_id": headers["request-id"]}
-        if retry_after is not None:
-            headers["retry-after"] = f"{retry_after:g}"
-        return web.Response(
-            status=status, text=dumps(body), content_type="application/json", headers=headers
-        )
+    def _refused(self, refused: validate.Refused) -> web.Response:
+        return self._responses.error(refused.status, refused.error_type, refused.message)
 
 
 @asynccontextmanager
@@ -418,6 +255,12 @@ async def serving(app: web.Application, *, port: int = 0) -> AsyncIterator[int]:
         yield runner.addresses[0][1]
     finally:
         await runner.cleanup()
+
+
+def _key(http: web.Request) -> str:
+    """The key: `anthropic` 2.x sends a bearer token, older versions x-api-key."""
+    bearer = http.headers.get("authorization", "")
+    return http.headers.get("x-api-key") or bearer.removeprefix("Bearer ").strip()
 
 
 async def _body(http: web.Request) -> bytes:
@@ -442,32 +285,13 @@ def _headers(http: web.Request) -> validate.Headers:
     )
 
 
-async def _deliver(http: web.Request, response: web.Response, record: CallRecord) -> None:
-    try:
-        await response.prepare(http)
-        await response.write_eof()
-        record.delivered = True
-    except _CONNECTION_LOST:
-        pass
-
-
-def _cut(http: web.Request, response: web.StreamResponse) -> web.StreamResponse:
-    """Close the connection as a dead peer does, without ending the response."""
-    if http.transport is not None:
-        http.transport.abort()
-    return response
-
-
-def _worded(fault: Fault) -> tuple[str, str]:
-    kind, words = ERROR_TYPES.get(fault.status, ("api_error", "Internal server error"))
-    return fault.error_type or kind, fault.message or words
-
-
-def _error_body(kind: str, words: str, *, details: Block | None) -> Block:
-    error: Block = {"type": kind, "message": words}
-    if details is not None:
-        error["details"] = details
-    return {"type": "error", "error": error}
+def _book(record: CallRecord, message: Message) -> None:
+    """From here on the tokens are spent, whether or not anybody reads the reply."""
+    record.served = True
+    record.status = 200
+    record.tokens = usage.billed(dict(message.usage))
+    record.stop_reason = message.stop_reason
+    record.message_id = message.id
 
 
 def _model(name: str) -> Block:

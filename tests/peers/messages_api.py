@@ -185,7 +185,7 @@ async def in_loop(
         try:
             yield MessagesApi(port)
         finally:
-            rehearsal.release()
+            rehearsal.delivery.release()
 
 
 @asynccontextmanager

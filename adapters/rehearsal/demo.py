@@ -1,0 +1,336 @@
+"""The demo's script: three log files, one true number, one decision. Pure, and stateless.
+
+The words are written here beforehand; the numbers are not. They are read from what the real
+tools printed in the conversation, so the report is right about whatever files it finds. The next
+step is the first one whose trace is missing from the transcript, so a client that was killed goes
+on at that step.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adapters.rehearsal.script import (
+    Answer,
+    Block,
+    Call,
+    Memory,
+    Reply,
+    Request,
+    assistant_texts,
+    blocks_of,
+    call,
+    calls_of,
+    result_text,
+    role_of,
+    say,
+    texts_of,
+    tool_use,
+    verdict,
+    whole_text,
+)
+
+OBJECTIVE = (
+    "Find out why our three log files disagree about the number of failed logins, write report.md "
+    "with the true number, and ask me before you delete the noisy one."
+)
+OPTIONS = ("delete it", "keep it")
+QUESTION = (
+    "May I delete drafts/auth-3.log? It repeats what the other two hold and adds no event of its "
+    "own."
+)
+REPORT = "artifacts/report.md"
+SHORT_CHARS = 80
+ATTEMPTS = 3  # of one step, before the script says that it cannot do it
+
+COUNT = r"""awk '/Failed password/ {
+  match($0, /id=[a-z0-9]+/); id = substr($0, RSTART + 3, RLENGTH - 3)
+  lines[FILENAME]++
+  if (!((FILENAME, id) in own)) { own[FILENAME, id] = 1; events[FILENAME]++; held[id]++ }
+  if (FILENAME ~ /auth-3/) noisy[id] = 1
+}
+END {
+  for (id in held) { all++; if (held[id] == 1 && (id in noisy)) alone++ }
+  for (f in lines) printf "%s lines=%d events=%d\n", f, lines[f], events[f]
+  printf "only-in-auth-3=%d\ntrue-number=%d\n", alone, all
+}' drafts/auth-*.log | sort"""
+DELETE = "rm -f drafts/auth-3.log && ls drafts"
+CHECK = f"grep -n 'True number' {REPORT}"
+
+_FIRST = "There are three logs, and each writes a login as one line with an `id`."
+_COUNTED = "I counted every failed login once, by its id."
+_ASKED = "I have asked whether the noisy log may go, and wait for the answer."
+_TRUE = "The true number of failed logins is"
+_STUCK = "I could not go on"
+_TASKS = (
+    "Look at the three logs",
+    "Count every failed login once",
+    "Ask before deleting the noisy log",
+    "Write and check the report",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What the counting command printed: (file, lines, different events), and the sums."""
+
+    files: tuple[tuple[str, int, int], ...]
+    only_noisy: int
+    true: int
+
+
+def script(request: Request, number: int, memory: Memory) -> Answer:
+    """The demo's answer to one request."""
+    match role_of(request):
+        case "agent":
+            return _agent(request)
+        case "audit":
+            return _audit(whole_text(request))
+        case other:
+            criteria = ["report.md holds the true number", "nothing is deleted unasked"]
+            return Reply((tool_use(other, {"criteria": criteria, "text": "\n".join(criteria)}),))
+
+
+def log_files() -> Mapping[str, str]:
+    """The three logs by their path in the workspace.
+
+    Thirty logins. The first forwarder sent some lines twice and stopped early; the second began
+    late; the third repeats every failure and talks about its own health.
+    """
+    first: list[str] = []
+    for place in range(1, 25):
+        first += [_login(place)] * (3 if place % 4 == 2 else 1)
+    second = [_login(place) for place in range(7, 31)]
+    second += [
+        _line(place, "sshd", "Connection closed by 203.0.113.7") for place in range(8, 30, 2)
+    ]
+    third: list[str] = []
+    for place in range(1, 31):
+        if _failed(place):
+            third += [_login(place), _line(place, "relay", f"again: {_login(place)[21:]}")]
+        if place % 6 == 0:
+            third.append(_line(place, "relay", "queue ok, nothing to report"))
+    files = {"auth-1": first, "auth-2": second, "auth-3": third}
+    return {f"drafts/{name}.log": "\n".join(lines) + "\n" for name, lines in files.items()}
+
+
+def counts_of(request: Request) -> Counts | None:
+    """The numbers that the counting command printed in this conversation."""
+    for made in reversed(calls_of(request)):
+        if made.name == "bash" and "true-number=" in (made.result or ""):
+            return _parsed(made.result or "")
+    return None
+
+
+def answer_of(request: Request) -> str | None:
+    """The person's answer to the question, one of `OPTIONS`; None as long as there is none.
+
+    A text that names both options is a question, unless it says which one the answer was. Free
+    words count only in a short text, which a label of the client's own never is.
+    """
+    for words in reversed(_said_since_asked(request)):
+        low = words.lower().replace(QUESTION.lower(), " ")
+        named = [option for option in OPTIONS if option in low]
+        told = re.search(r"answer(?:ed)?(?: is| was)?\W{1,3}(delete it|keep it)", low)
+        if told or len(named) == 1:
+            return told[1] if told else named[0]
+        if named or len(low) > SHORT_CHARS:
+            continue
+        if re.search(r"\b(no|keep|don't|do not)\b", low):
+            return OPTIONS[1]
+        if re.search(r"\b(yes|delete|remove|go ahead)\b", low):
+            return OPTIONS[0]
+    return None
+
+
+def _agent(request: Request) -> Answer:
+    made = calls_of(request)
+    said = "\n".join(assistant_texts(request))
+    counts = counts_of(request)
+    for step in (_look, _count, _ask):
+        answer = step(request, made, said, counts)
+        if answer is not None:
+            return answer
+    if counts is None:
+        return say(f"{_STUCK}: nothing that I ran printed the true number.")
+    return _finish(request, made, said, counts)
+
+
+def _look(request: Request, made: list[Call], said: str, counts: Counts | None) -> Answer | None:
+    opening = [{"title": t, "state": "open" if at else "doing"} for at, t in enumerate(_TASKS)]
+    if not _done(made, "plan", _TASKS[0]):
+        return call("plan", {"tasks": opening}, "I will look at the files before I count anything.")
+    if not _done(made, "glob", "drafts/*.log"):
+        return call("glob", {"pattern": "drafts/*.log"})
+    if not _done(made, "read", "drafts/auth-1.log"):
+        return call(
+            "read", {"path": "drafts/auth-1.log"}, "One of them, to see how a line is built."
+        )
+    if _FIRST not in said:
+        return say(
+            f"{_FIRST} The first one already holds some ids more than once, so counting lines "
+            "cannot be right. Next I count each id once, over all three."
+        )
+    return None
+
+
+def _count(request: Request, made: list[Call], said: str, counts: Counts | None) -> Answer | None:
+    if not _done(made, "grep", "Failed password"):
+        looked = {"pattern": "Failed password", "path": "drafts"}
+        return call("grep", looked, "Every line that speaks of a failed login:")
+    if counts is None:
+        if _attempts(made, "bash", "true-number") >= ATTEMPTS:
+            return say(f"{_STUCK}: the counting command printed no numbers.")
+        return call("bash", {"command": COUNT, "timeout_s": 30}, "And each event once, by its id:")
+    if not _done(made, "write", "notes/counts.md"):
+        return call("write", {"path": "notes/counts.md", "content": _table(counts)})
+    if _COUNTED not in said:
+        most = max(lines for _, lines, _ in counts.files)
+        return say(
+            f"{_COUNTED} The logs show up to {most} lines, but only {counts.true} different "
+            "events: lines were sent again, and none of the numbers can be taken from one file. "
+            "The counts are in notes/counts.md. Next: the noisy log, and the report."
+        )
+    return None
+
+
+def _ask(request: Request, made: list[Call], said: str, counts: Counts | None) -> Answer | None:
+    if not _done(made, "ask_person", "auth-3"):
+        asked = {"question": QUESTION, "options": list(OPTIONS)}
+        return call("ask_person", asked, "Before anything is deleted, I ask.")
+    answer = answer_of(request)
+    if answer is None:
+        return say(_ASKED)
+    if answer == OPTIONS[0] and not _done(made, "bash", DELETE):
+        return call("bash", {"command": DELETE}, "You said that it may go.")
+    return None
+
+
+def _finish(request: Request, made: list[Call], said: str, counts: Counts) -> Answer:
+    fate = _fate(made, answer_of(request))
+    if not _done(made, "write", REPORT):
+        return call("write", {"path": REPORT, "content": _report(counts, fate)})
+    if not _done(made, "bash", CHECK):
+        return call("bash", {"command": CHECK}, "A look at what the report really says:")
+    seen = next((c.result or "" for c in reversed(made) if c.input.get("command") == CHECK), "")
+    if str(counts.true) not in seen:
+        return say(f"{_STUCK}: the report does not hold the number {counts.true}.")
+    if not _done(made, "plan", '"evidence"'):
+        return call("plan", {"tasks": _closed_tasks(counts, fate)})
+    if not _done(made, "finish_note", "failed logins"):
+        return call("finish_note", {"text": f"{counts.true} failed logins; {REPORT} says why."})
+    return say(
+        f"{_TRUE} **{counts.true}**.\n\n{_table(counts)}\nThe first forwarder sent lines twice and "
+        "stopped early, the second began late, the third repeats every failure. Only the ids tell "
+        f"events apart. {fate} The report is in `{REPORT}`; `grep` finds the number in it."
+    )
+
+
+def _audit(words: str) -> Answer:
+    told = re.search(rf"{_TRUE} \*\*(\d+)\*\*", words)
+    if told:
+        evidence = f"{REPORT} holds {told[1]}; grep found it there"
+        return verdict(
+            "complete", "Report written and checked; the person was asked.", evidence=evidence
+        )
+    if _STUCK in words:
+        return verdict("blocked", "The counting could not be done with the tools at hand.")
+    if _ASKED in words:
+        person = {"kind": "question", "text": QUESTION}
+        return verdict("needs_person", "Deleting needs the person's word.", person=person)
+    if _COUNTED in words:
+        return verdict("continue", "Counted; the question and the report are missing.")
+    return verdict("continue", "Looked at the files; nothing is counted yet.")
+
+
+def _done(made: list[Call], name: str, part: str) -> bool:
+    """Whether a call of this tool with these words in its input has its result.
+
+    A result that tells nothing but failure is tried again, `ATTEMPTS` times at most.
+    """
+    same = [c for c in made if c.name == name and part in json.dumps(c.input, ensure_ascii=False)]
+    good = [c for c in same if c.result is not None and not c.is_error]
+    return bool(good) or len(same) >= ATTEMPTS
+
+
+def _attempts(made: list[Call], name: str, part: str) -> int:
+    return sum(1 for c in made if c.name == name and part in json.dumps(c.input))
+
+
+def _said_since_asked(request: Request) -> list[str]:
+    """The texts that came since the question: its result, and what people wrote."""
+    asked: str | None = None
+    words: list[str] = []
+    for message in request.get("messages") or ():
+        for block in blocks_of(message):
+            if block.get("type") == "tool_use" and block["name"] == "ask_person":
+                asked = block["id"]
+            elif block.get("type") == "tool_result" and block["tool_use_id"] == asked:
+                words.append(result_text(block))
+        if asked and message["role"] == "user":
+            words += texts_of(message)
+    return words
+
+
+def _parsed(printed: str) -> Counts:
+    files = re.findall(r"drafts/(auth-\d+)\.log lines=(\d+) events=(\d+)", printed)
+    alone = re.search(r"only-in-auth-3=(\d+)", printed)
+    true = re.search(r"true-number=(\d+)", printed)
+    return Counts(
+        tuple((name, int(lines), int(events)) for name, lines, events in files),
+        int(alone[1]) if alone else 0,
+        int(true[1]) if true else 0,
+    )
+
+
+def _table(counts: Counts) -> str:
+    rows = [f"| {name}.log | {lines} | {events} |" for name, lines, events in counts.files]
+    head = ["| log | lines with a failure | different events |", "|---|---:|---:|"]
+    return "\n".join([*head, *rows, f"| all together | | {counts.true} |"]) + "\n"
+
+
+def _report(counts: Counts, fate: str) -> str:
+    return (
+        f"# Failed logins\n\nTrue number: {counts.true}\n\n{_table(counts)}\n"
+        "Every login carries an `id`. Lines are not events: forwarders send lines again, and two "
+        "of the logs do not cover the whole night. Counted once by id, over all logs, the number "
+        f"above is left. Events that only auth-3.log knew: {counts.only_noisy}.\n\n{fate}\n"
+    )
+
+
+def _fate(made: list[Call], answer: str | None) -> str:
+    if answer != OPTIONS[0]:
+        return "drafts/auth-3.log was kept, as you said."
+    removed = [c for c in made if c.input.get("command") == DELETE]
+    if removed and removed[-1].result is not None and not removed[-1].is_error:
+        return "drafts/auth-3.log was deleted, as you said."
+    return "drafts/auth-3.log could not be deleted and is still there."
+
+
+def _closed_tasks(counts: Counts, fate: str) -> list[Block]:
+    evidence = ("drafts/auth-1.log read", "notes/counts.md", fate, f"{REPORT}: {counts.true}")
+    return [
+        {"title": title, "state": "done", "evidence": proof}
+        for title, proof in zip(_TASKS, evidence, strict=True)
+    ]
+
+
+def _failed(place: int) -> bool:
+    return place % 10 not in (3, 5, 8)
+
+
+def _login(place: int) -> str:
+    port, id = 40_000 + 37 * place, f"a{place:03d}"
+    if not _failed(place):
+        return _line(
+            place, "sshd", f"Accepted publickey for deploy from 10.0.0.4 port {port} id={id}"
+        )
+    user = ("root", "admin", "postgres")[place % 3]
+    words = f"Failed password for {user} from 203.0.113.{place % 9} port {port} id={id}"
+    return _line(place, "sshd", words)
+
+
+def _line(place: int, program: str, words: str) -> str:
+    minute, second = divmod(place * 53, 60)
+    return f"2026-11-03T02:{minute:02d}:{second:02d}Z gate {program}: {words}"
