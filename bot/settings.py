@@ -1,0 +1,202 @@
+"""
+Every setting, read once.
+
+Order: what is passed in, then `HEADWAY_*` variables, then `headway.toml` (`--config`, here, the
+user's and the system's configuration folder), then the default. An unknown key or a misspelt
+variable is an error with the nearest name, never ignored.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from bot.errors import BadSettings
+from bot.goals.limits import LEAST_BUDGET_TOKENS, Limits
+from bot.goals.money import NANO, Budget
+
+PREFIX: Final = "HEADWAY_"
+FILE_NAME: Final = "headway.toml"
+
+
+def default_state_dir() -> Path:
+    """`$XDG_STATE_HOME/headway`, else `~/.local/state/headway`, else `.headway` here."""
+    root = os.environ.get("XDG_STATE_HOME")
+    if root:
+        return Path(root) / "headway"
+    home = os.environ.get("HOME")
+    return Path(home) / ".local/state/headway" if home else Path(".headway")
+
+
+class Settings(BaseSettings):
+    """What an operator may set. Frozen: a change takes a restart."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+    config_file: ClassVar[Path | None] = None
+
+    state_dir: Path = Field(
+        default_factory=default_state_dir,
+        description="The one folder that holds everything: database, workspaces, sockets.",
+    )
+    database: str = Field(
+        default="",
+        description="Database URL. Empty: SQLite in the state folder. PostgreSQL: postgresql://...",
+    )
+    api_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="Key of the model endpoint. Empty: ANTHROPIC_API_KEY.",
+    )
+    api_key_file: Path | None = Field(
+        default=None, description="A file holding the key; read again when the key is refused."
+    )
+    provider: Literal["anthropic", "bedrock", "vertex"] = Field(
+        default="anthropic", description="Whose endpoint serves the model."
+    )
+    base_url: str = Field(
+        default="", description="Another address that speaks the Messages API. Empty: Anthropic's."
+    )
+    model: str = Field(default="claude-sonnet-5-5", description="Model of the agent.")
+    audit_model: str = Field(default="claude-haiku-5-5", description="Model of the auditor.")
+    fallback_models: tuple[str, ...] = Field(
+        default=(), description="Tried in order when the agent's model is overloaded or not found."
+    )
+    max_tokens: int = Field(default=8_192, ge=256, description="Output tokens of one agent call.")
+    compact_at: int = Field(
+        default=150_000,
+        ge=20_000,
+        description="Prompt tokens at which a conversation is compacted.",
+    )
+    calls_at_once: int = Field(
+        default=100, ge=1, description="Model calls in flight at one endpoint."
+    )
+    turns_at_once: int = Field(default=50, ge=1, description="Goals worked at by this process.")
+    budget_usd: float = Field(default=2.0, gt=0, description="Default budget of a goal, dollars.")
+    budget_tokens: int = Field(
+        default=2_000_000, ge=LEAST_BUDGET_TOKENS, description="Default budget of a goal, tokens."
+    )
+    budget_hours: float = Field(
+        default=4.0, gt=0, description="Default budget of a goal, hours of active work."
+    )
+    sandbox: Literal["bubblewrap", "none"] = Field(
+        default="bubblewrap",
+        description="Where tools run. `none` runs them unconfined, and says so for as long.",
+    )
+    tool_timeout_s: float = Field(default=120.0, gt=0, le=600, description="Time of one command.")
+    audit_timeout_s: float = Field(default=30.0, gt=0, description="Time of one audit call.")
+    lease_s: float = Field(default=30.0, gt=1, description="How long a silent worker keeps a goal.")
+    renew_s: float = Field(default=10.0, gt=0.1, description="How often a lease is renewed.")
+    shutdown_s: float = Field(default=8.0, ge=0, le=10, description="Grace of a shutdown.")
+    clock_rate: float = Field(
+        default=1.0, gt=0, le=1000, description="Rehearsals: seconds of Headway in a second."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="warning", description="What is written to standard error."
+    )
+    limits: Limits = Field(
+        default_factory=Limits, description="Numbers of the goal's life, each by its own name."
+    )
+
+    @field_validator("state_dir")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is passed in, the environment, the file: in this order, and nothing else."""
+        toml = TomlConfigSettingsSource(settings_cls, cls.config_file)
+        return init_settings, env_settings, toml
+
+    @property
+    def database_url(self) -> str:
+        """The database's URL, with the default filled in."""
+        return self.database or f"sqlite:///{self.state_dir / 'headway.db'}"
+
+    @property
+    def budget(self) -> Budget:
+        """What a goal may spend unless told otherwise."""
+        return Budget(int(self.budget_usd * NANO), self.budget_tokens, self.budget_hours * 3600)
+
+    def key(self) -> str:
+        """The endpoint's key as it is now: file, setting, or ANTHROPIC_API_KEY."""
+        if self.api_key_file is not None:
+            try:
+                return self.api_key_file.read_text().strip()
+            except OSError as error:
+                raise BadSettings(
+                    f"The key file {self.api_key_file} cannot be read ({error.strerror}). "
+                    "Mend its path or its rights."
+                ) from error
+        return self.api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", "")
+
+
+def read_settings(config: Path | None = None, **given: Any) -> Settings:
+    """Read the settings from all their sources; `given` wins over all of them.
+
+    Raises:
+        BadSettings: a key or variable is unknown, or a value is out of range.
+    """
+    _refuse_unknown_variables(os.environ)
+    path = config or _found_file()
+    if config is not None and not config.is_file():
+        raise BadSettings(f"There is no settings file {config}. Check the path after --config.")
+    reader = type("Settings", (Settings,), {"config_file": path, "__module__": __name__})
+    try:
+        settings = reader(**given)
+    except ValidationError as error:
+        raise BadSettings(_sentence(error, path)) from error
+    except ValueError as error:
+        raise BadSettings(f"The settings cannot be read: {error}. Mend {path}.") from error
+    assert isinstance(settings, Settings)
+    return settings
+
+
+def _found_file() -> Path | None:
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.environ.get("HOME", ""), ".config")
+    places = (Path(FILE_NAME), Path(home) / "headway" / FILE_NAME, Path("/etc/headway") / FILE_NAME)
+    return next((place for place in places if place.is_file()), None)
+
+
+def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    for name in environ:
+        if name.startswith(PREFIX) and name.split("__")[0] not in known:
+            raise BadSettings(
+                f"The variable {name} is not a setting.{_nearest(name, known)} "
+                "Mend its name, or unset it."
+            )
+
+
+def _sentence(error: ValidationError, path: Path | None) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    where = f" (in {path}, a {PREFIX}* variable or a flag)" if path else ""
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        known = [f"limits.{field.name}" for field in fields(Limits)] + list(Settings.model_fields)
+        return f"{name} is not a setting{where}.{_nearest(name, known)} Mend or remove it."
+    got = "" if "key" in name else f", not {first.get('input')!r}"
+    return f"The setting {name} is wrong{where}: {first['msg']}{got}. Mend it."
+
+
+def _nearest(name: str, known: Any) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]}?" if near else ""

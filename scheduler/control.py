@@ -1,0 +1,120 @@
+"""
+The control socket: how other commands speak to the process that owns the database.
+
+Rule 1: the socket lies in the state folder, readable by its owner alone (0600).
+Rule 2: one JSON object a line in, one out; a request that is no JSON object gets an error object.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import stat
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from bot.errors import HeadwayError
+
+Request = dict[str, Any]
+Answer = Callable[[Request], Awaitable[dict[str, Any]]]
+
+SOCKET = "control.sock"
+LINE_LIMIT = 1024 * 1024
+PATH_LIMIT = 100
+"""A socket's path holds 107 bytes on Linux; longer ones go by way of /proc."""
+CONNECT_TIMEOUT_S = 5.0
+
+
+@contextlib.asynccontextmanager
+async def serving(state_dir: Path, answer: Answer) -> AsyncIterator[None]:
+    """Answer requests on the folder's socket for the life of the context."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            while line := await _line(reader):
+                writer.write(json.dumps(await _answered(line, answer)).encode() + b"\n")
+                await writer.drain()
+        writer.close()
+
+    with _short(state_dir) as folder:
+        path = folder / SOCKET
+        path.unlink(missing_ok=True)
+        mask = os.umask(0o177)
+        try:
+            server = await asyncio.start_unix_server(serve, str(path), limit=LINE_LIMIT)
+        finally:
+            os.umask(mask)
+        try:
+            yield
+        finally:
+            server.close()
+            path.unlink(missing_ok=True)
+
+
+async def ask_owner(
+    state_dir: Path, request: Request, *, timeout_s: float = 30.0
+) -> dict[str, Any] | None:
+    """Ask the owner of this state folder, or return None when nobody owns it.
+
+    Raises:
+        HeadwayError: the owner answered with an error, or not in time.
+    """
+    path = state_dir / SOCKET
+    if not path.exists() or not stat.S_ISSOCK(path.stat().st_mode):
+        return None
+    with _short(state_dir) as folder:
+        try:
+            reader, writer = await asyncio.wait_for(
+                asyncio.open_unix_connection(str(folder / SOCKET), limit=LINE_LIMIT),
+                CONNECT_TIMEOUT_S,
+            )
+        except (ConnectionError, FileNotFoundError):
+            return None
+    try:
+        writer.write(json.dumps(request).encode() + b"\n")
+        line = await asyncio.wait_for(reader.readline(), timeout_s)
+    except TimeoutError as error:
+        raise HeadwayError(
+            f"The running Headway did not answer within {timeout_s:g} s. Look at its log."
+        ) from error
+    finally:
+        writer.close()
+    if not line:
+        return None
+    reply = json.loads(line)
+    if "error" in reply:
+        raise HeadwayError(str(reply["error"]))
+    return dict(reply)
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ValueError:
+        return b""
+
+
+async def _answered(line: bytes, answer: Answer) -> dict[str, Any]:
+    try:
+        request = json.loads(line)
+        if not isinstance(request, dict):
+            return {"error": "A request is one JSON object a line. Send one."}
+        return await answer(request)
+    except HeadwayError as error:
+        return {"error": str(error)}
+    except ValueError:
+        return {"error": "That line is no JSON. Send one JSON object a line."}
+
+
+@contextlib.contextmanager
+def _short(folder: Path) -> Iterator[Path]:
+    """The folder under a name short enough for a socket's address."""
+    if len(os.fsencode(folder / SOCKET)) <= PATH_LIMIT:
+        yield folder
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield Path(f"/proc/self/fd/{handle}")
+    finally:
+        os.close(handle)

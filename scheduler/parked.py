@@ -1,0 +1,94 @@
+"""
+What the clock does to a parked goal: reminders, expiries, waits that are over, probes.
+
+Rule 1: a parked goal costs no tokens. A probe is a command in the goal's sandbox, without a model.
+Rule 2: three probe runs that cannot run at all end the wait, and the agent is told.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from bot.goals.events import DecisionExpired, DecisionReminded, Event, WaitChecked, WaitFired
+from bot.goals.goal import Goal, State, Wait
+from bot.goals.limits import Limits
+from bot.ports.clock import Clock
+from bot.ports.journal import Journal, Lease, Unit
+
+STRIKES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What a probe's run gave: `came` is its exit with 0; `ran` is False when it could not run."""
+
+    came: bool
+    ran: bool = True
+
+
+class Prober(Protocol):
+    """Runs a wait's probe in the goal's sandbox."""
+
+    async def probe(self, goal: Goal, command: str) -> Probed:
+        """Run `command` once, read-only, within 30 s."""
+
+
+class Parked:
+    """Moves goals that wait or decide when their due time has come."""
+
+    def __init__(self, journal: Journal, clock: Clock, limits: Limits, prober: Prober) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._limits = limits
+        self._prober = prober
+        self._strikes: dict[str, int] = {}
+        self._looks: dict[str, int] = {}
+
+    async def run(self, lease: Lease) -> Goal:
+        """Do what is due on a goal that is `waiting` or `deciding`, and return it as it stands.
+
+        Raises:
+            IllegalMove: the goal has moved on meanwhile.
+            StoreBusy, StoreUnusable: as the database says.
+        """
+        goal = lease.goal
+        event = await self._event(goal)
+        if event is None:
+            return replace(goal, due_at=None)
+        applied = await self._journal.commit(Unit(goal.id, (event,)))
+        return applied.goal
+
+    async def _event(self, goal: Goal) -> Event | None:
+        now = self._clock.now()
+        if goal.state is State.DECIDING and goal.decision is not None:
+            if now >= goal.decision.expires_at:
+                return DecisionExpired(goal.decision.id)
+            return DecisionReminded(goal.decision.id)
+        if goal.state is State.WAITING and goal.wait is not None:
+            return await self._looked(goal, goal.wait, now)
+        return None
+
+    async def _looked(self, goal: Goal, wait: Wait, now: float) -> Event:
+        if wait.kind == "process":
+            return WaitFired(wait.id, "gone")
+        if wait.kind == "probe":
+            return await self._probed(goal, wait, now)
+        return WaitFired(wait.id, "time" if wait.kind == "time" else "back_stop")
+
+    async def _probed(self, goal: Goal, wait: Wait, now: float) -> Event:
+        probed = await self._prober.probe(goal, wait.ref)
+        if probed.came:
+            return self._forget(wait, "came")
+        if not probed.ran:
+            self._strikes[wait.id] = self._strikes.get(wait.id, 0) + 1
+            if self._strikes[wait.id] >= STRIKES:
+                return self._forget(wait, "probe_cannot_run")
+        if now >= wait.until:
+            return self._forget(wait, "back_stop")
+        looks = self._looks[wait.id] = self._looks.get(wait.id, 0) + 1
+        pause = min(self._limits.probe_first_s * 2**looks, self._limits.probe_most_s)
+        return WaitChecked(wait.id, next_at=now + pause)
+
+    def _forget(self, wait: Wait, why: str) -> WaitFired:
+        self._strikes.pop(wait.id, None)
+        self._looks.pop(wait.id, None)
+        return WaitFired(wait.id, why)

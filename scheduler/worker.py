@@ -1,0 +1,200 @@
+"""
+The worker: takes due goals under a lease and moves each one until nothing is due.
+
+Rule 1: a goal is worked at under its lease alone; a lost lease ends the work at the next await.
+Rule 2: what is due is asked of the rows. A wake-up only says "look now".
+Rule 3: no error of one goal reaches another, and none ends the worker.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from bot.errors import HeadwayError, IllegalMove, Refused, Wait
+from bot.goals.goal import Goal, State
+from bot.goals.instructions import Instruction, StopTurn
+from bot.ports.clock import Clock
+from bot.ports.journal import Journal, Lease, Leases
+from scheduler.alarms import Alarms
+
+log = logging.getLogger(__name__)
+
+SWEEP_S = 1.0
+"""The longest that a due row of another process goes unseen."""
+ERROR_PAUSE_S = 5.0
+
+
+class Runner(Protocol):
+    """Moves a leased goal by one turn, one audit or one alarm."""
+
+    async def run(self, lease: Lease) -> Goal:
+        """Return the goal as it stands after."""
+
+
+class Worker:
+    """One process's share of the work."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        journal: Journal,
+        leases: Leases,
+        runners: Mapping[State, Runner],
+        alarms: Alarms,
+        clock: Clock,
+        at_once: int,
+        renew_s: float,
+        lease_s: float,
+        rate: float = 1.0,
+    ) -> None:
+        self._name = name
+        self._journal = journal
+        self._leases = leases
+        self._runners = runners
+        self._alarms = alarms
+        self._clock = clock
+        self._at_once = at_once
+        self._renew_s = renew_s
+        self._lease_s = lease_s
+        self._rate = rate
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._epochs: dict[str, int] = {}
+        self._look = asyncio.Event()
+        self._stopping = False
+        self._renewed_at = clock.now()
+
+    async def run(self) -> None:
+        """Work until cancelled or stopped."""
+        self._alarms.add("due", self._sweep, SWEEP_S)
+        self._alarms.add("leases", self._renew, self._renew_s / self._rate)
+        self._look.set()
+        while not self._stopping:
+            await self._look.wait()
+            self._look.clear()
+            await self._claim()
+
+    def wake(self, goal: str, instructions: Sequence[Instruction] = ()) -> None:
+        """Look at what is due now; a `StopTurn` aborts the goal's running step first."""
+        if any(isinstance(i, StopTurn) for i in instructions) and goal in self._running:
+            self._running[goal].cancel()
+        self._look.set()
+
+    @property
+    def busy(self) -> frozenset[str]:
+        """The goals that are worked at now."""
+        return frozenset(self._running)
+
+    async def stop(self, grace_s: float) -> None:
+        """Claim nothing more, let running steps end for `grace_s` seconds, then abort them."""
+        self._stopping = True
+        self._look.set()
+        tasks = set(self._running.values())
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=grace_s)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late, timeout=2.0)
+        held = dict(self._epochs)
+        self._epochs.clear()
+        if held:
+            await self._leases.release(self._name, held)
+
+    async def _sweep(self) -> None:
+        self._look.set()
+
+    async def _claim(self) -> None:
+        free = self._at_once - len(self._running)
+        if free > 0 and not self._stopping:
+            try:
+                for lease in await self._leases.claim(self._name, limit=free):
+                    self._begin(lease)
+            except HeadwayError as error:
+                log.warning("No goal can be claimed: %s", error)
+                return
+        await self._announce_next()
+
+    async def _announce_next(self) -> None:
+        if len(self._running) >= self._at_once:
+            return
+        due = await self._leases.next_due()
+        if due is not None:
+            self._alarms.at("due", (due - self._clock.now()) / self._rate)
+
+    def _begin(self, lease: Lease) -> None:
+        self._epochs[lease.goal.id] = lease.epoch
+        task = asyncio.create_task(self._drive(lease), name=f"goal {lease.goal.id}")
+        self._running[lease.goal.id] = task
+        task.add_done_callback(lambda _: self._ended(lease.goal.id))
+
+    def _ended(self, goal: str) -> None:
+        self._running.pop(goal, None)
+        self._look.set()
+
+    async def _drive(self, lease: Lease) -> None:
+        try:
+            await self._move(lease)
+        except asyncio.CancelledError:
+            # A person stopped it, the lease is lost, or we shut down: the row says what is next.
+            log.info("Goal %s was interrupted.", lease.goal.id)
+        except Exception:
+            log.exception("Goal %s met an error; it is taken up again.", lease.goal.id)
+            await self._clock.sleep(ERROR_PAUSE_S)
+        finally:
+            await self._give_back(lease)
+
+    async def _move(self, lease: Lease) -> None:
+        goal = lease.goal
+        while self._is_due(goal) and not self._stopping:
+            before = goal.seq
+            try:
+                goal = await self._runners[goal.state].run(Lease(goal, lease.epoch))
+            except (IllegalMove, Refused) as error:
+                log.info("Goal %s moved on meanwhile: %s", goal.id, error)
+                goal = await self._journal.goal(goal.id)
+            except Wait as error:
+                log.warning("Goal %s waits for the database: %s", goal.id, error)
+                await self._clock.sleep(error.retry_after_s or ERROR_PAUSE_S)
+                goal = await self._journal.goal(goal.id)
+            if goal.seq == before:
+                log.warning("Goal %s did not move; it is looked at again later.", goal.id)
+                await self._clock.sleep(ERROR_PAUSE_S)
+                return
+
+    def _is_due(self, goal: Goal) -> bool:
+        if goal.id not in self._epochs or goal.due_at is None:
+            return False
+        return goal.state in self._runners and goal.due_at <= self._clock.now()
+
+    async def _give_back(self, lease: Lease) -> None:
+        held = self._epochs.pop(lease.goal.id, None)
+        if held is None:
+            return
+        try:
+            await self._leases.release(self._name, {lease.goal.id: held})
+        except HeadwayError as error:
+            log.warning("A lease could not be given back and lapses by itself: %s", error)
+
+    async def _renew(self) -> None:
+        held = dict(self._epochs)
+        if not held:
+            self._renewed_at = self._clock.now()
+            return
+        try:
+            kept = await self._leases.renew(self._name, held)
+        except HeadwayError as error:
+            log.warning("Leases could not be renewed: %s", error)
+            if self._clock.now() - self._renewed_at > self._lease_s:
+                self._lose(held)
+            return
+        self._renewed_at = self._clock.now()
+        self._lose({goal: epoch for goal, epoch in held.items() if goal not in kept})
+
+    def _lose(self, lost: Mapping[str, int]) -> None:
+        for goal, epoch in lost.items():
+            if self._epochs.get(goal) == epoch:
+                del self._epochs[goal]
+                if goal in self._running:
+                    self._running[goal].cancel()
