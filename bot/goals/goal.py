@@ -112,6 +112,8 @@ class Goal:
     # What parks it.
     wait: Wait | None = None
     decision: Decision | None = None
+    aside: Wait | Decision | None = None
+    """What the running turn had asked for when an approval suspended it: asked again after."""
     decisions: int = 0
     questions: tuple[str, ...] = ()
     """Content hashes of what was asked in this revision: nothing is asked twice."""
@@ -126,6 +128,7 @@ class Goal:
     gate_breaks: int = 0
     idle_turns: int = 0
     same_replies: int = 0
+    """Continuations in a row that ended with `reply`."""
     # Ends.
     crossed: bool = False
     """The budget did not cover a call: after the audit comes one wrap-up, then over_budget."""

@@ -18,8 +18,9 @@ from bot.goals.events import (
     WaitChecked,
     WaitFired,
 )
-from bot.goals.goal import Decision, Goal, Opening, State
+from bot.goals.goal import Decision, Goal, Opening, State, Wait
 from bot.goals.instructions import (
+    Checkpoint,
     CloseDecision,
     CloseWait,
     Instruction,
@@ -30,6 +31,7 @@ from bot.goals.instructions import (
 from bot.goals.limits import Limits
 from bot.goals.money import left_nano_usd, left_tokens
 from bot.goals.rules import Moved, block, decision_due, fresh, ready, settled, withdraw
+from bot.goals.turn_rules import wrap_up_died
 
 
 def message_held(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
@@ -78,7 +80,7 @@ def wait_fired(goal: Goal, event: WaitFired, limits: Limits) -> Moved:
 
 def wait_fired_while_paused(goal: Goal, event: WaitFired, limits: Limits) -> Moved:
     """Stored; it counts at resume."""
-    if goal.wait is None or goal.wait.id != event.wait:
+    if goal.wait is None or goal.wait.id != event.wait or goal.wait.fired:
         raise IllegalMove(f"Goal {goal.id} does not wait for {event.wait}.")
     fired = replace(goal, wait=replace(goal.wait, fired=True))
     return Moved(fired, "wait_stored", (CloseWait(event.wait, "fired"),))
@@ -102,7 +104,10 @@ def decision_answered(goal: Goal, event: DecisionAnswered, limits: Limits) -> Mo
     if decision.kind == "sign_off" and event.accepted and not goal.has_unread:
         signed = replace(told, state=State.AUDITING, due_at=event.at, reason="signed_off")
         return Moved(signed, "signed_off", (closed, ShowStatus()))
-    return Moved(ready(told, event.at, "answer"), "answered", (closed, ShowStatus()))
+    answered = ready(told, event.at, "answer")
+    if decision.kind == "plan" and event.accepted:
+        return Moved(answered, "plan_accepted", (closed, Checkpoint(goal.turn), ShowStatus()))
+    return Moved(answered, "answered", (closed, ShowStatus()))
 
 
 def decision_answered_while_paused(goal: Goal, event: DecisionAnswered, limits: Limits) -> Moved:
@@ -162,8 +167,10 @@ def resumed_waiting(goal: Goal, event: Resumed, limits: Limits) -> Moved:
 
 def resumed_paused(goal: Goal, event: Resumed, limits: Limits) -> Moved:
     """Back to what it waited for if that is still open, else to work."""
+    if goal.wrapping_up:
+        return wrap_up_died(goal)
     if goal.decision is not None and not goal.decision.answered:
-        rested = event.at - (goal.paused_at or event.at)
+        rested = event.at - (event.at if goal.paused_at is None else goal.paused_at)
         decision = replace(goal.decision, expires_at=goal.decision.expires_at + rested)
         asks = replace(
             goal,
@@ -219,7 +226,10 @@ def cancelled(goal: Goal, event: Cancelled, limits: Limits) -> Moved:
 
 def edited_running(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
     """A running turn goes on with the new objective; a ready one begins with it."""
-    return Moved(_revised(goal, event), "edited", (ShowStatus(),))
+    revised = _revised(goal, event)
+    if goal.state is State.READY and goal.opening not in ("objective", "wrap_up"):
+        revised = replace(revised, opening="edit")
+    return Moved(revised, "edited", (ShowStatus(),))
 
 
 def edited_parked(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
@@ -244,8 +254,9 @@ def edited_resting(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
 
 def budget_set(goal: Goal, event: BudgetSet, limits: Limits) -> Moved:
     """Counts from the next call on; a crossing that has not been wrapped up is forgotten."""
-    crossed = goal.crossed and (goal.wrapping_up or goal.state is State.OVER_BUDGET)
-    raised = replace(goal, budget=event.budget, crossed=crossed)
+    wraps_up = goal.wrapping_up and goal.state is not State.PAUSED
+    crossed = goal.crossed and (wraps_up or goal.state is State.OVER_BUDGET)
+    raised = replace(goal, budget=event.budget, crossed=crossed, wrapping_up=wraps_up)
     if goal.state is State.READY and goal.opening == "wrap_up":
         raised = replace(raised, opening="resume")
     return Moved(raised, "budget_set", (ShowStatus(),))
@@ -274,11 +285,21 @@ def _rest(goal: Goal, by: str, at: float, reason: str) -> Goal:
     if goal.state in (State.READY, State.WORKING, State.AUDITING):
         # A running turn's own asks have no row; they end with it.
         kept = replace(goal, wait=None, decision=None)
-    return replace(settled(kept, State.PAUSED, reason), by=by, paused_at=at)
+    since = at if goal.paused_at is None else goal.paused_at
+    return replace(settled(kept, State.PAUSED, reason), by=by, paused_at=since)
 
 
 def _same_turn(goal: Goal, at: float) -> Goal:
-    return replace(goal, state=State.WORKING, decision=None, due_at=at, reason="", paused_at=None)
+    return replace(
+        goal,
+        state=State.WORKING,
+        wait=goal.aside if isinstance(goal.aside, Wait) else None,
+        decision=goal.aside if isinstance(goal.aside, Decision) else None,
+        aside=None,
+        due_at=at,
+        reason="",
+        paused_at=None,
+    )
 
 
 def _resumed_wait(goal: Goal, event: Resumed) -> Moved:

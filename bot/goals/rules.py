@@ -79,14 +79,19 @@ def fresh(goal: Goal, limits: Limits) -> Goal:
 
 
 def ready(goal: Goal, at: float, opening: Opening) -> Goal:
-    """The goal due at once for a turn opened by `opening`."""
+    """The goal due at once for a turn opened by `opening`.
+
+    Over a crossed budget nothing but the wrap-up opens: any other turn could make no call.
+    """
+    wraps_up = goal.crossed and goal.kind == "goal"
     return replace(
         goal,
         state=State.READY,
         due_at=at,
-        opening=opening,
+        opening="wrap_up" if wraps_up else opening,
         reason="",
         paused_at=None,
+        aside=None,
     )
 
 
@@ -101,11 +106,11 @@ def withdraw(goal: Goal) -> tuple[Goal, tuple[Instruction, ...]]:
     What a running turn has asked for has no row yet, and ends without one.
     """
     gone: list[Instruction] = []
-    if goal.wait is not None and has_row(goal):
+    if goal.wait is not None and not goal.wait.fired and has_row(goal):
         gone.append(CloseWait(goal.wait.id, "withdrawn"))
     if goal.decision is not None and not goal.decision.answered and has_row(goal):
         gone.append(CloseDecision(goal.decision.id, "withdrawn"))
-    return replace(goal, wait=None, decision=None), tuple(gone)
+    return replace(goal, wait=None, decision=None, aside=None), tuple(gone)
 
 
 def has_row(goal: Goal) -> bool:

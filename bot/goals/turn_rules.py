@@ -18,10 +18,12 @@ from bot.goals.events import (
     TurnStarted,
     WaitAsked,
 )
-from bot.goals.goal import Goal, Opening, State
+from bot.goals.goal import Decision, Goal, Opening, State
 from bot.goals.instructions import Checkpoint, Post, ShowStatus
 from bot.goals.limits import Limits
 from bot.goals.money import (
+    Budget,
+    Ledger,
     Reservation,
     charge_all_lost,
     charge_lost,
@@ -56,7 +58,7 @@ def turn_resumed(goal: Goal, event: TurnResumed, limits: Limits) -> Moved:
     """Another worker takes the turn up. A wrap-up is not begun again: it ends here."""
     goal = replace(goal, due_at=event.at, ledger=charge_all_lost(goal.ledger))
     if goal.wrapping_up:
-        return _over_budget(goal, "", "wrap_up_died")
+        return wrap_up_died(goal)
     return Moved(goal, "turn_resumed")
 
 
@@ -67,11 +69,13 @@ def audit_resumed(goal: Goal, event: TurnResumed, limits: Limits) -> Moved:
 
 def call_started(goal: Goal, event: CallStarted, limits: Limits) -> Moved:
     """Reserve, or mark the budget as crossed and let the call not start."""
+    if (event.role == "audit") is not (goal.state is State.AUDITING):
+        raise IllegalMove(f"Goal {goal.id} is {goal.state.value}: no {event.role} call fits there.")
     call = Reservation(event.call, event.role, event.tokens, event.nano_usd)
     if not _is_covered(goal, call, limits):
         return _crossed(goal, event, limits)
     started = replace(goal, ledger=reserve(goal.ledger, call))
-    if event.role == "agent":
+    if event.role in ("agent", "wrap_up"):
         started = replace(
             started,
             seen_messages=max(goal.seen_messages, event.messages),
@@ -114,7 +118,8 @@ def decision_asked(goal: Goal, event: DecisionAsked, limits: Limits) -> Moved:
         goal, event.kind, event.text, event.tool_use, event.at, limits, event.decision
     )
     if event.kind == "approval":
-        return ask(goal, asked, event.at, "approval_asked")
+        held = replace(goal, aside=goal.wait or goal.decision, wait=None)
+        return ask(held, asked, event.at, "approval_asked")
     return Moved(replace(goal, decision=asked, wait=None), "decision_asked")
 
 
@@ -137,21 +142,20 @@ def turn_ended(goal: Goal, event: TurnEnded, limits: Limits) -> Moved:
     if goal.kind == "ask":
         return _answered(ended, event)
     if event.how == "stopped":
-        return Moved(
-            replace(settled(ended, State.PAUSED, "stopped"), paused_at=event.at),
-            "stopped",
-            (ShowStatus(), Checkpoint(goal.turn)),
-        )
+        # What the turn asked for has no row yet: it ends with the turn.
+        rests = replace(ended, wait=None, decision=None, paused_at=event.at)
+        moved = Moved(settled(rests, State.PAUSED, "stopped"), "stopped", (ShowStatus(),))
+        return _checkpointed(moved)
     if event.how in ("failed", "died"):
         return block(replace(ended, wait=None, decision=None), f"failed:{event.failed}")
     if goal.has_unread or goal.seen_revision < goal.revision:
         return _heard(ended, event)
-    if event.how == "budget":
-        return _to_audit(replace(ended, wait=None, decision=None, crossed=True), event, limits)
+    if ended.crossed:
+        return _to_audit(replace(ended, wait=None, decision=None), event, limits)
     if ended.wait is not None:
         return _checkpointed(park(ended, ended.wait, event.at, limits, "agent_waits"))
     if ended.decision is not None:
-        return _checkpointed(ask(ended, ended.decision, event.at, "agent_asks"))
+        return _checkpointed(_asked(ended, ended.decision, event.at, limits))
     if event.compacted and goal.compactions < limits.compactions_in_a_row:
         again = ready(replace(ended, compactions=goal.compactions + 1), event.at, "continuation")
         return Moved(again, "compacted", (Checkpoint(goal.turn),))
@@ -167,6 +171,11 @@ def turn_ended_elsewhere(goal: Goal, event: TurnEnded, limits: Limits) -> Moved:
 def wrap_up(goal: Goal, at: float) -> Moved:
     """The budget is crossed: one short turn to say what is done and what is left."""
     return Moved(ready(goal, at, "wrap_up"), "wrap_up", (ShowStatus(),))
+
+
+def wrap_up_died(goal: Goal) -> Moved:
+    """A wrap-up that was cut off is not begun again: the notice is written from the journal."""
+    return _over_budget(goal, "", "wrap_up_died")
 
 
 def _is_covered(goal: Goal, call: Reservation, limits: Limits) -> bool:
@@ -188,18 +197,32 @@ def _crossed(goal: Goal, event: CallStarted, limits: Limits) -> Moved:
 
 def _closed(goal: Goal, event: TurnEnded, limits: Limits) -> Goal:
     counts = goal.opening == "continuation"
-    same = event.reply != "" and event.reply == goal.reply
+    again = goal.same_replies if event.reply == goal.reply else 0
     allowance = goal.allowance + 1 if event.progress else goal.allowance
+    ledger = worked(goal.ledger, event.active_s)
     return replace(
         goal,
         turn_open=False,
-        ledger=worked(goal.ledger, event.active_s),
+        ledger=ledger,
+        crossed=goal.crossed or (event.how == "budget" and _is_spent(goal.budget, ledger, limits)),
         reply=event.reply or goal.reply,
         idle_turns=goal.idle_turns + 1 if counts and not goal.touched else 0,
-        same_replies=goal.same_replies + 1 if counts and same else 0,
+        same_replies=again + 1 if counts and event.reply else 0,
         allowance=min(allowance, max(limits.continuations_most, goal.allowance)),
         parkings=0 if event.progress else goal.parkings,
     )
+
+
+def _is_spent(budget: Budget, ledger: Ledger, limits: Limits) -> bool:
+    # Whoever has raised the budget since the call that it did not cover is not crossed any more.
+    nothing = Reservation("", "agent", 0, 0)
+    return not covers(budget, ledger, nothing, held_back=limits.audit_held_back_tokens)
+
+
+def _asked(goal: Goal, kept: Decision, at: float, limits: Limits) -> Moved:
+    # Numbered and timed now: an approval may have come between the question and the turn's end.
+    asked = new_decision(goal, kept.kind, kept.text, kept.tool_use, at, limits, kept.id)
+    return ask(goal, asked, at, "agent_asks")
 
 
 def _heard(goal: Goal, event: TurnEnded) -> Moved:
@@ -217,8 +240,14 @@ def _to_audit(goal: Goal, event: TurnEnded, limits: Limits) -> Moved:
 
 
 def _over_budget(goal: Goal, reply: str, rule: str) -> Moved:
-    over = replace(settled(goal, State.OVER_BUDGET, "budget"), turn_open=False, wrapping_up=False)
-    over, gone = withdraw(over)
+    over, gone = withdraw(goal)
+    over = replace(
+        settled(over, State.OVER_BUDGET, "budget"),
+        turn_open=False,
+        wrapping_up=False,
+        crossed=True,
+        paused_at=None,
+    )
     post = Post("over_budget", f"over_budget:{goal.seq + 1}", rule, reply)
     return Moved(over, rule, (*gone, post, ShowStatus()))
 
