@@ -11,7 +11,7 @@ import json
 import os
 import socket
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from bot.errors import NoSandbox
@@ -116,7 +116,10 @@ class Channel(asyncio.Protocol):
         try:
             return await waiting
         except asyncio.CancelledError:
-            await asyncio.shield(self._withdraw(number))
+            if waiting.done() and not waiting.cancelled():
+                # Answered at the very moment: nothing is left to withdraw.
+                raise
+            await _to_its_end(self._withdraw(number))
             raise
         except TimeoutError:
             await self.end()
@@ -126,20 +129,10 @@ class Channel(asyncio.Protocol):
             self._waiting = None
 
     async def end(self) -> None:
-        """Kill everything and reap it; idempotent."""
-        if self._process is None:
-            return
+        """Kill everything and reap it, even when a call runs or the caller is cancelled."""
         process, self._process = self._process, None
-        if self._transport is not None and self.is_alive:
-            self._send({"id": 0, "tool": "close"})
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._lost.wait(), _CLOSING_S)
-        self._stop_beating()
-        if self._transport is not None:
-            self._transport.abort()
-        process.kill()
-        await asyncio.to_thread(process.wait)
-        self._lost.set()
+        if process is not None:
+            await _to_its_end(self._end(process))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin the heartbeats."""
@@ -167,6 +160,20 @@ class Channel(asyncio.Protocol):
         self._lost.set()
         self._stop_beating()
         self._refuse(Gone())
+
+    async def _end(self, process: subprocess.Popen[bytes]) -> None:
+        self._stop_beating()
+        # The server ends everything when its socket closes, and bubblewrap exits only after the
+        # last process of the namespace; killing bubblewrap itself would not wait for them.
+        if self._transport is not None:
+            self._transport.abort()
+        elif process.poll() is None:
+            process.kill()
+        if not await _exits(process, _CLOSING_S):
+            process.kill()
+            await _exits(process, _CLOSING_S)
+        process.poll()
+        self._lost.set()
 
     def _send(self, frame: dict[str, Any]) -> None:
         assert self._transport is not None
@@ -212,6 +219,32 @@ class Channel(asyncio.Protocol):
         if self._beat is not None:
             self._beat.cancel()
             self._beat = None
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Run `work` to its end, however often the caller is cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
+    task.result()
+
+
+async def _exits(process: subprocess.Popen[bytes], within_s: float) -> bool:
+    """Wait for the process without a thread; False when it is still there."""
+    if process.poll() is not None:
+        return True
+    loop = asyncio.get_running_loop()
+    exited = asyncio.Event()
+    fd = os.pidfd_open(process.pid)
+    loop.add_reader(fd, exited.set)
+    try:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(exited.wait(), within_s)
+    finally:
+        loop.remove_reader(fd)
+        os.close(fd)
+    return process.poll() is not None
 
 
 def _printed(log: int) -> str:

@@ -4,12 +4,10 @@ No sandbox at all: the same tools as plain processes, with the rights of the bot
 It is taken only when it is named. Whatever the bot's user may read, change or send, the agent may.
 """
 
-import asyncio
 import importlib
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 from adapters.sandbox.channel import Channel
@@ -68,7 +66,7 @@ class Unconfined:
 
     async def _start(self, folder: str) -> Channel:
         importlib.import_module("adapters.sandbox.inside.server")
-        state = await asyncio.to_thread(tempfile.mkdtemp, prefix="headway-shell-")
+        state = os.path.join(folder, "tmp", ".shell")
         settings = server_settings(folder, state, self._limits, is_writable=True)
         code = str(Path(__file__).parents[2])
         return await Channel.start(

@@ -33,41 +33,40 @@ class Pool:
     def __init__(self, most: int) -> None:
         self._most = most
         self._living: OrderedDict[ConfinedSession, None] = OrderedDict()
-        self._starting = 0
-        self._freed = asyncio.Condition()
+        self._waiters: list[asyncio.Future[None]] = []
 
     async def admit(self, session: "ConfinedSession") -> None:
-        """Wait for a place, taking that of the longest idle session, and hold it."""
-        async with self._freed:
-            while len(self._living) >= self._most and session not in self._living:
-                idle = next((each for each in self._living if not each.is_busy), None)
-                if idle is None:
-                    await self._freed.wait()
-                    continue
+        """Give a place, waiting for one or taking that of the longest idle session."""
+        while session not in self._living:
+            if len(self._living) < self._most:
+                self._living[session] = None
+                return
+            idle = next((each for each in self._living if not each.is_busy), None)
+            if idle is not None:
                 del self._living[idle]
+                self._living[session] = None
                 await idle.give_up()
-            self._living[session] = None
+                return
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            await waiter
 
     def used(self, session: "ConfinedSession") -> None:
         """Mark a session as the most recently used."""
         if session in self._living:
             self._living.move_to_end(session)
 
-    async def let_in(self) -> None:
-        """A session has become idle: whoever waits may look again."""
-        async with self._freed:
-            self._freed.notify_all()
-
-    @property
-    def is_full(self) -> bool:
-        """True when somebody may be waiting for a place."""
-        return len(self._living) >= self._most
-
-    async def leave(self, session: "ConfinedSession") -> None:
+    def leave(self, session: "ConfinedSession") -> None:
         """Give the place back."""
-        async with self._freed:
-            self._living.pop(session, None)
-            self._freed.notify_all()
+        self._living.pop(session, None)
+        self.look_again()
+
+    def look_again(self) -> None:
+        """A session has left or become idle: whoever waits for a place may look."""
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
 
 
 class ConfinedSession:
@@ -92,6 +91,7 @@ class ConfinedSession:
         """
         async with self._turn:
             await self._open()
+        self._pool.look_again()
 
     @property
     def is_busy(self) -> bool:
@@ -109,16 +109,13 @@ class ConfinedSession:
         Raises:
             NoSandbox: the process had ended and could not be started again.
         """
-        async with self._turn:
-            frame = {"tool": tool, "args": dict(args), "timeout_s": timeout_s}
-            try:
-                answer = await self._ask(frame, min(timeout_s, self._limits.longest_call_s))
-            except Gone:
-                return Outcome(False, _ended(tool))
-            except TimeoutError:
-                return Outcome(False, _ended(tool), timed_out=True)
-        if self._pool.is_full:
-            await self._pool.let_in()
+        allowed_s = min(timeout_s, self._limits.longest_call_s)
+        try:
+            answer = await self._ask(tool, args, allowed_s)
+        except Gone:
+            return Outcome(False, _ended(tool))
+        except TimeoutError:
+            return Outcome(False, _ended(tool), timed_out=True)
         return self._outcome(tool, answer)
 
     async def digest(self) -> str:
@@ -134,9 +131,11 @@ class ConfinedSession:
     async def close(self) -> None:
         """As in the port."""
         self._is_closed = True
+        await self.give_up()
         async with self._turn:
+            # A call that was about to start its process may have done so meanwhile.
             await self.give_up()
-        await self._pool.leave(self)
+        self._pool.leave(self)
 
     async def give_up(self) -> None:
         """End the process; the next call starts another."""
@@ -146,27 +145,30 @@ class ConfinedSession:
             await channel.end()
 
     async def _look(self, tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
-        frame = {"tool": tool, "args": dict(args), "timeout_s": _WHOLE_TREE_S}
-        async with self._turn:
-            try:
-                answer = await self._ask(frame, _WHOLE_TREE_S)
-            except (Gone, TimeoutError) as error:
-                raise NoSandbox(
-                    "The sandbox ended while the workspace was looked at. Try again; if it "
-                    "lasts, run `headway doctor`."
-                ) from error
+        try:
+            answer = await self._ask(tool, args, _WHOLE_TREE_S)
+        except (Gone, TimeoutError) as error:
+            raise NoSandbox(
+                "The sandbox ended while the workspace was looked at. Try again; if it "
+                "lasts, run `headway doctor`."
+            ) from error
         if answer.get("ok") is not True:
             raise NoSandbox(f"The workspace could not be looked at: {answer.get('text')}")
         return answer
 
-    async def _ask(self, frame: dict[str, Any], timeout_s: float) -> dict[str, Any]:
-        channel = await self._open()
-        self._calls += 1
+    async def _ask(self, tool: str, args: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        frame = {"tool": tool, "args": dict(args), "timeout_s": timeout_s}
         try:
-            return await channel.call(self._calls, frame, timeout_s + _GRACE_S)
+            async with self._turn:
+                channel = await self._open()
+                self._calls += 1
+                try:
+                    return await channel.call(self._calls, frame, timeout_s + _GRACE_S)
+                finally:
+                    if not channel.is_alive:
+                        await self.give_up()
         finally:
-            if not channel.is_alive:
-                await self.give_up()
+            self._pool.look_again()
 
     async def _open(self) -> Channel:
         if self._is_closed:
@@ -180,7 +182,7 @@ class ConfinedSession:
         try:
             self._channel = await self._start()
         except BaseException:
-            await self._pool.leave(self)
+            self._pool.leave(self)
             raise
         return self._channel
 

@@ -17,7 +17,7 @@ from adapters.sandbox.inside import files, paths, processes, search, tree
 from adapters.sandbox.inside.limits import FOLDERS, Limits
 from adapters.sandbox.inside.link import BotGone, Link
 from adapters.sandbox.inside.paths import Impossible
-from adapters.sandbox.inside.shell import Shell, cut_middle
+from adapters.sandbox.inside.shell import KEPT, Shell, cut_middle
 
 _WHOLE_TREE_S = 120.0
 _ANSWER_BYTES = 8 * 1024 * 1024
@@ -37,8 +37,6 @@ class Server:
         """Answer calls until the bot is gone."""
         while True:
             frame = self._link.next_call()
-            if frame["tool"] == "close":
-                raise BotGone
             answer = self._answer(frame)
             answer["text"] = cut_middle(answer.get("text", ""), self._limits.output_chars + 500)
             self._link.send({"id": frame["id"], **answer})
@@ -58,6 +56,7 @@ class Server:
 
     def _call(self, call: int, tool: str, args: dict[str, Any], most_s: float) -> dict[str, Any]:
         root, limits = self._root, self._limits
+        search_s = min(limits.search_s, most_s)
         if tool == "read":
             return files.read(root, limits, args)
         if tool == "write":
@@ -69,9 +68,9 @@ class Server:
             self._writer.surveyed(answer.pop("survey"))
             return answer
         if tool == "glob":
-            return self._aside(call, lambda: search.glob(root, limits, args), limits.search_s)
+            return self._aside(call, lambda: search.glob(root, limits, args), search_s)
         if tool == "grep":
-            return self._aside(call, lambda: search.grep(root, limits, args), limits.search_s)
+            return self._aside(call, lambda: search.grep(root, limits, args), search_s)
         if tool == "digest":
             return self._aside(call, lambda: {"ok": True, "text": tree.digest(root)}, _WHOLE_TREE_S)
         if tool == "hashes":
@@ -129,6 +128,14 @@ def _work_and_exit(work: Callable[[], dict[str, Any]], pipe: int, link: int) -> 
         os._exit(1)
 
 
+def _make_anew(state: str) -> None:
+    with contextlib.suppress(OSError):
+        os.mkdir(state)
+    for kept in KEPT:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(state, kept))
+
+
 def main() -> None:
     """Serve on descriptor 0 until the bot is gone, then end everything."""
     settings = json.loads(sys.argv[1])
@@ -146,8 +153,7 @@ def main() -> None:
         for folder in FOLDERS:
             with contextlib.suppress(OSError):
                 os.mkdir(os.path.join(root, folder))
-    with contextlib.suppress(OSError):
-        os.mkdir(state)
+    _make_anew(state)
     try:
         link.send({"id": 0, "ok": True, "text": "ready"})
         os.dup2(nothing, 2)

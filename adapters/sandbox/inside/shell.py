@@ -25,6 +25,7 @@ __headway_keep() {
 trap __headway_keep EXIT
 eval "$1"
 """
+KEPT = ("variables", "directory")
 """`exec`, or a trap on EXIT of the command's own, leaves the state as it was before."""
 
 
