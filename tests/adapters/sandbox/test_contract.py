@@ -1,0 +1,30 @@
+"""The contract of the sandbox port, on each sandbox there is."""
+
+from pathlib import Path
+
+import pytest
+
+from adapters.sandbox.bubblewrap import Bubblewrap
+from adapters.sandbox.none import Unconfined
+from bot.ports.sandbox import Sandbox
+from tests.contracts.sandbox import SandboxContract
+from tests.doubles.sandbox import MemorySandbox
+
+
+@pytest.mark.sandbox
+class TestBubblewrap(SandboxContract):
+    @pytest.fixture
+    def sandbox(self, tmp_path: Path) -> Sandbox:
+        return Bubblewrap(tmp_path / "workspaces")
+
+
+class TestUnconfined(SandboxContract):
+    @pytest.fixture
+    def sandbox(self, tmp_path: Path) -> Sandbox:
+        return Unconfined(tmp_path / "workspaces")
+
+
+class TestMemory(SandboxContract):
+    @pytest.fixture
+    def sandbox(self) -> Sandbox:
+        return MemorySandbox()
