@@ -72,6 +72,8 @@ class Shape:
     options: tuple[str, ...] = ()
     """Answers that a decision offers, numbered from 1."""
     goal: str = ""
+    state: str = ""
+    """The goal's state as the message tells it; empty where it tells none."""
 
 
 @dataclass(frozen=True, slots=True)

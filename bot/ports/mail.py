@@ -7,6 +7,7 @@ Rule 2: a message out is claimed before the network is touched; a claim older th
         *unknown*, looked up and never simply sent again.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -109,3 +110,9 @@ class Rooms(Protocol):
         self, *, states: tuple[str, ...] = (), room: str = "", number: int | None = None
     ) -> tuple[Goal, ...]:
         """Goals (no asks), newest first, by state, room or number."""
+
+    async def last_goal(self, session: str) -> Goal | None:
+        """The session's newest goal (no ask), live or final."""
+
+    async def people(self, persons: Sequence[str]) -> Mapping[str, Speaker]:
+        """Who those person ids are on their network; unknown ones are left out."""

@@ -1,0 +1,1 @@
+"""What people say and what they are told, on any network."""
