@@ -1,0 +1,577 @@
+"""
+An in-memory store: every port of the real one, checked by the same contract suites.
+
+Rule 1: a unit is computed whole before anything of it is kept, so one that raises leaves no trace.
+Rule 2: nothing here awaits in the middle of a change: the event loop is its transaction.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from bot.errors import IllegalMove, Refused
+from bot.goals import machine
+from bot.goals.events import BOOKINGS, CallSettled, Event, GoalOpened
+from bot.goals.goal import Goal
+from bot.goals.instructions import CloseDecision, Instruction, OpenDecision, Post, ShowStatus
+from bot.goals.limits import LIMITS, Limits
+from bot.ports.chat import Incoming, Network, Place, Speaker
+from bot.ports.clock import Clock
+from bot.ports.journal import Applied, Content, EndpointRow, Lease, Line, Task, Unit
+from bot.ports.mail import Due, OutState, Received, Thread
+from bot.ports.records import DecisionRow, GoalRow, Parked, Spent, Trace
+from tests.doubles import store_folds as folds
+
+LEASE_S = 30.0
+CLAIM_S = 60.0
+STATUS_AFTER_S = 5.0
+FAILINGS = 3
+
+
+@dataclass(slots=True)
+class _Out:
+    due: Due
+    sequence: int
+    not_before: float
+    state: OutState = "pending"
+    claimed_at: float = 0.0
+    looked_up: bool = False
+
+
+@dataclass(slots=True)
+class _In:
+    received: Received
+    state: str = "waiting"
+    why: str = ""
+
+
+@dataclass(slots=True)
+class _Held:
+    epoch: int = 0
+    worker: str = ""
+    until: float = 0.0
+
+
+@dataclass(slots=True)
+class _Rows:
+    goals: dict[str, Goal] = field(default_factory=dict)
+    lines: list[Line] = field(default_factory=list)
+    contents: dict[tuple[str, str], Content] = field(default_factory=dict)
+    tasks: dict[str, tuple[Task, ...]] = field(default_factory=dict)
+    decisions: dict[str, dict[str, DecisionRow]] = field(default_factory=lambda: defaultdict(dict))
+    leases: dict[str, _Held] = field(default_factory=lambda: defaultdict(_Held))
+    endpoints: dict[str, EndpointRow] = field(default_factory=dict)
+    inbox: dict[str, _In] = field(default_factory=dict)
+    outbox: dict[str, _Out] = field(default_factory=dict)
+    people: dict[tuple[str, str], str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    sessions: dict[str, Place] = field(default_factory=dict)
+    sequence: int = 0
+
+    def next(self) -> int:
+        self.sequence += 1
+        return self.sequence
+
+
+class MemoryStore:
+    """All ports over one set of rows: `journal`, `leases`, `inbox`, `outbox`, `rooms`, `records`."""
+
+    def __init__(self, clock: Clock, limits: Limits = LIMITS) -> None:
+        rows = _Rows()
+        self.outbox = MemoryOutbox(rows, clock)
+        self.inbox = MemoryInbox(rows)
+        self.journal = MemoryJournal(rows, clock, limits, self.outbox, self.inbox)
+        self.leases = MemoryLeases(rows, clock)
+        self.rooms = MemoryRooms(rows)
+        self.records = MemoryRecords(rows)
+
+
+class MemoryJournal:
+    """Port Journal."""
+
+    def __init__(
+        self,
+        rows: _Rows,
+        clock: Clock,
+        limits: Limits,
+        outbox: "MemoryOutbox",
+        inbox: "MemoryInbox",
+    ) -> None:
+        self._rows, self._clock, self._limits = rows, clock, limits
+        self._outbox, self._inbox = outbox, inbox
+
+    async def open(
+        self, opened: GoalOpened, contents: Sequence[Content], handled: tuple[str, ...] = ()
+    ) -> Applied:
+        """Write a goal's first entry."""
+        rows = self._rows
+        if opened.session not in rows.sessions:
+            raise KeyError(f"There is no session {opened.session}: begin it first.")
+        if opened.owner not in rows.names:
+            raise KeyError(f"There is no person {opened.owner}: make them known first.")
+        if opened.goal in rows.goals:
+            raise IllegalMove(f"Goal {opened.goal} is there already.")
+        if opened.kind == "goal" and _live(rows, opened.session) is not None:
+            raise Refused("This thread has a live goal already: end it first.", code="one_goal")
+        self._inbox.check(handled)
+        numbers = [goal.number for goal in rows.goals.values()]
+        number = max([0, *numbers]) + 1 if opened.kind == "goal" else 0
+        event = replace(opened, number=number, at=self._clock.now())
+        moved = machine.open_goal(event, self._limits)
+        entry = machine.entry(None, event, moved)
+        self._keep(moved.goal, (entry,), contents)
+        self._inbox.mark(handled)
+        self._post(None, moved.goal, moved.instructions, event.at)
+        return Applied(moved.goal, (entry,), moved.instructions)
+
+    async def commit(self, unit: Unit) -> Applied:
+        """Apply the unit's events in order."""
+        before = self._rows.goals[unit.goal]
+        held = self._rows.leases[unit.goal]
+        fenced = unit.epoch is not None and not (held.worker and held.epoch == unit.epoch)
+        if not fenced:
+            self._inbox.check(unit.handled)
+        at = self._clock.now()
+        steps = list(self._decide(before, _bookings(unit) if fenced else unit.events, at))
+        after = steps[-1][1] if steps else before
+        entries = tuple(entry for _, _, entry, _ in steps)
+        self._keep(after, entries, () if fenced else unit.contents)
+        for was, now, _, instructions in steps:
+            self._post(was, now, instructions, at)
+        if not fenced:
+            self._inbox.mark(unit.handled)
+            if unit.tasks is not None:
+                self._rows.tasks[unit.goal] = unit.tasks
+        asked = tuple(one for _, _, _, instructions in steps for one in instructions)
+        return Applied(after, entries, asked, fenced)
+
+    async def goal(self, goal: str) -> Goal:
+        """The goal's row now."""
+        return self._rows.goals[goal]
+
+    async def history(self, session: str, after: int = 0) -> tuple[Line, ...]:
+        """The session's lines above `after`."""
+        goals = self._rows.goals
+        return tuple(
+            line
+            for line in self._rows.lines
+            if line.position > after and goals[line.goal].session == session
+        )
+
+    async def contents(self, session: str, hashes: Sequence[str]) -> Mapping[str, str]:
+        """The texts that are there."""
+        kept = self._rows.contents
+        return {one: kept[session, one].text for one in hashes if (session, one) in kept}
+
+    async def tasks(self, goal: str) -> tuple[Task, ...]:
+        """The goal's task list."""
+        return self._rows.tasks.get(goal, ())
+
+    def _decide(
+        self, goal: Goal, events: Iterable[Event], at: float
+    ) -> Iterable[tuple[Goal, Goal, machine.Entry, tuple[Instruction, ...]]]:
+        for event in events:
+            stamped = replace(event, at=at)
+            moved = machine.decide(goal, stamped, self._limits)
+            yield goal, moved.goal, machine.entry(goal, stamped, moved), moved.instructions
+            goal = moved.goal
+
+    def _keep(
+        self, goal: Goal, entries: tuple[machine.Entry, ...], contents: Sequence[Content]
+    ) -> None:
+        self._rows.goals[goal.id] = goal
+        for entry in entries:
+            self._rows.lines.append(Line(goal.id, len(self._rows.lines) + 1, entry))
+        for content in contents:
+            self._rows.contents.setdefault((goal.session, content.hash), content)
+
+    def _post(
+        self, before: Goal | None, goal: Goal, instructions: Iterable[Instruction], at: float
+    ) -> None:
+        decisions = self._rows.decisions[goal.id]
+        for one in instructions:
+            match one:
+                case Post():
+                    self._outbox.add(
+                        f"{goal.id}:{one.key}", one.kind, goal, one.reason, one.content
+                    )
+                case ShowStatus():
+                    self._outbox.show_status(goal)
+                case OpenDecision(decision):
+                    decisions[decision.id] = DecisionRow(decision, "open", opened_at=at)
+                case CloseDecision(decision=id):
+                    row = decisions[id]
+                    decisions[id] = replace(
+                        row, state=one.how, by=one.by, answer=one.answer, closed_at=at
+                    )
+                    number = row.decision.number
+                    if f"{goal.id}:decision:{number}" in self._rows.outbox:
+                        key = f"{goal.id}:card:{number}"
+                        self._outbox.add(key, "card", goal, one.how, one.answer)
+                case _:
+                    pass
+        open_one = goal.decision and decisions.get(goal.decision.id)
+        if goal.decision and open_one and open_one.state == "open":
+            decisions[goal.decision.id] = replace(open_one, decision=goal.decision)
+        if goal.is_final and before is not None and not before.is_final:
+            self._outbox.settle(goal.id)
+
+
+class MemoryLeases:
+    """Port Leases."""
+
+    def __init__(self, rows: _Rows, clock: Clock) -> None:
+        self._rows, self._clock = rows, clock
+
+    async def claim(self, worker: str, *, limit: int) -> tuple[Lease, ...]:
+        """Take due goals that nobody holds."""
+        now = self._clock.now()
+        due = [goal for goal in self._free(now) if (goal.due_at or 0.0) <= now]
+        due.sort(key=lambda goal: (goal.due_at or 0.0, goal.id))
+        return tuple(self._take(worker, goal, now) for goal in due[:limit])
+
+    async def claim_one(self, worker: str, goal: str) -> Lease | None:
+        """Take this one."""
+        now = self._clock.now()
+        row, held = self._rows.goals[goal], self._rows.leases[goal]
+        if row.due_at is None or row.due_at > now:
+            return None
+        if held.worker not in ("", worker) and held.until > now:
+            return None
+        return self._take(worker, row, now)
+
+    async def renew(self, worker: str, held: Mapping[str, int]) -> frozenset[str]:
+        """Extend the leases."""
+        kept = [goal for goal, epoch in held.items() if self._is_held(worker, goal, epoch)]
+        for goal in kept:
+            self._rows.leases[goal].until = self._clock.now() + LEASE_S
+        return frozenset(kept)
+
+    async def release(self, worker: str, held: Mapping[str, int]) -> None:
+        """Give leases back."""
+        for goal, epoch in held.items():
+            if self._is_held(worker, goal, epoch):
+                self._rows.leases[goal].worker = ""
+
+    async def next_due(self) -> float | None:
+        """The earliest due time of a goal that nobody holds."""
+        times = [goal.due_at for goal in self._free(self._clock.now())]
+        return min((time for time in times if time is not None), default=None)
+
+    async def save_endpoint(self, row: EndpointRow | None, *, name: str) -> None:
+        """Remember or forget an endpoint's trouble."""
+        self._rows.endpoints.pop(name, None)
+        if row is not None:
+            self._rows.endpoints[name] = row
+
+    async def endpoints(self) -> tuple[EndpointRow, ...]:
+        """Every endpoint in trouble."""
+        return tuple(self._rows.endpoints[name] for name in sorted(self._rows.endpoints))
+
+    def _free(self, now: float) -> list[Goal]:
+        leases = self._rows.leases
+        return [
+            goal
+            for goal in self._rows.goals.values()
+            if goal.due_at is not None
+            and not (leases[goal.id].worker and leases[goal.id].until > now)
+        ]
+
+    def _take(self, worker: str, goal: Goal, now: float) -> Lease:
+        held = self._rows.leases[goal.id]
+        held.epoch, held.worker, held.until = held.epoch + 1, worker, now + LEASE_S
+        return Lease(goal, held.epoch)
+
+    def _is_held(self, worker: str, goal: str, epoch: int) -> bool:
+        held = self._rows.leases[goal]
+        return held.worker == worker and held.epoch == epoch
+
+
+class MemoryInbox:
+    """Port Inbox."""
+
+    def __init__(self, rows: _Rows) -> None:
+        self._rows = rows
+
+    async def receive(self, message: Incoming) -> bool:
+        """Store it once."""
+        if message.id in self._rows.inbox:
+            return False
+        _person(self._rows, message.place.network, message.speaker)
+        self._rows.inbox[message.id] = _In(Received(self._rows.next(), message))
+        return True
+
+    async def waiting(self) -> tuple[Received, ...]:
+        """Everything not handled yet."""
+        return tuple(row.received for row in self._rows.inbox.values() if row.state == "waiting")
+
+    async def handled(self, message: str) -> None:
+        """Mark one."""
+        self.check((message,))
+        self.mark((message,))
+
+    async def failed(self, message: str, why: str) -> int:
+        """Count one failed handling."""
+        self.check((message,))
+        row = self._rows.inbox[message]
+        row.received = replace(row.received, attempts=row.received.attempts + 1)
+        row.why = why
+        if row.received.attempts >= FAILINGS:
+            row.state = "failed"
+        return row.received.attempts
+
+    def check(self, messages: Iterable[str]) -> None:
+        """Raise IllegalMove for a message that does not wait."""
+        for message in messages:
+            row = self._rows.inbox.get(message)
+            if row is None or row.state != "waiting":
+                raise IllegalMove(f"Message {message} does not wait to be handled: drop it.")
+
+    def mark(self, messages: Iterable[str]) -> None:
+        """Their consequence is there."""
+        for message in messages:
+            self._rows.inbox[message].state = "handled"
+
+
+class MemoryOutbox:
+    """Port Outbox."""
+
+    def __init__(self, rows: _Rows, clock: Clock) -> None:
+        self._rows, self._clock = rows, clock
+
+    async def claim(self, network: Network, *, limit: int) -> tuple[Due, ...]:
+        """Take what is due, one row a thread."""
+        now = self._clock.now()
+        rows = sorted(self._rows.outbox.values(), key=lambda row: row.sequence)
+        for row in rows:
+            if row.state == "claimed" and row.claimed_at < now - CLAIM_S:
+                row.state = "unknown"
+        taken: list[Due] = []
+        closed = {row.due.session for row in rows if row.state == "claimed"}
+        for row in rows:
+            session = row.due.session
+            if row.state not in ("pending", "unknown") or row.due.place.network != network:
+                continue
+            if session not in closed and row.not_before <= now and len(taken) < limit:
+                taken.append(self._take(row, now))
+                closed.add(session)
+            if row.due.kind != "status" or row.state != "pending":
+                closed.add(session)
+        return tuple(taken)
+
+    async def say(self, session: str, key: str, text: str, handled: tuple[str, ...] = ()) -> None:
+        """Queue a reply."""
+        inbox = MemoryInbox(self._rows)
+        inbox.check(handled)
+        content = Content(text)
+        self._rows.contents.setdefault((session, content.hash), content)
+        self._queue(key, "reply", "", session, "", text)
+        inbox.mark(handled)
+
+    async def sent(self, key: str, remote: str) -> None:
+        """It is there."""
+        row = self._rows.outbox[key]
+        row.state, row.due = "sent", replace(row.due, remote=remote)
+
+    async def unknown(self, key: str) -> None:
+        """It may be there."""
+        row = self._rows.outbox[key]
+        row.state, row.looked_up = "unknown", True
+
+    async def failed(self, key: str, why: str) -> None:
+        """It cannot be sent."""
+        self._rows.outbox[key].state = "failed"
+
+    async def later(self, key: str, delay_s: float) -> None:
+        """Try again."""
+        row = self._rows.outbox[key]
+        row.not_before = self._clock.now() + delay_s
+        row.state = "unknown" if row.looked_up else "pending"
+        if row.due.kind == "status" and row.state == "pending":
+            pending = [one for one in self._status_of(row.due.goal) if one.state == "pending"]
+            if len(pending) > 1:
+                row.state = "superseded"
+
+    def add(self, key: str, kind: str, goal: Goal, reason: str, content: str) -> None:
+        """Queue one message of a goal."""
+        self._queue(key, kind, goal.id, goal.session, reason, content)
+
+    def show_status(self, goal: Goal) -> None:
+        """One pending edit a goal."""
+        if all(row.state != "pending" for row in self._status_of(goal.id)):
+            key = f"{goal.id}:status:{goal.seq}"
+            not_before = goal.opened_at + STATUS_AFTER_S
+            self._queue(key, "status", goal.id, goal.session, "", "", not_before)
+
+    def settle(self, goal: str) -> None:
+        """A status that was never shown is not shown any more."""
+        rows = self._status_of(goal)
+        if all(row.state in ("pending", "superseded", "failed") for row in rows):
+            for row in rows:
+                if row.state == "pending":
+                    row.state = "superseded"
+
+    def _status_of(self, goal: str) -> list[_Out]:
+        rows = self._rows.outbox.values()
+        return [row for row in rows if row.due.goal == goal and row.due.kind == "status"]
+
+    def _take(self, row: _Out, now: float) -> Due:
+        remote = row.due.remote
+        if row.due.kind == "status":
+            shown = [one.due.remote for one in self._status_of(row.due.goal) if one.due.remote]
+            remote = shown[-1] if shown else ""
+        if row.due.kind == "card":
+            number = row.due.key.rpartition(":")[2]
+            remote = self._rows.outbox[f"{row.due.goal}:decision:{number}"].due.remote
+        was = row.state
+        row.looked_up = was == "unknown"
+        row.state, row.claimed_at = "claimed", now
+        return replace(row.due, remote=remote, state="unknown" if was == "unknown" else "claimed")
+
+    def _queue(
+        self,
+        key: str,
+        kind: str,
+        goal: str,
+        session: str,
+        reason: str,
+        content: str,
+        not_before: float = 0.0,
+    ) -> None:
+        if key in self._rows.outbox:
+            return
+        now = self._clock.now()
+        place = self._rows.sessions[session]
+        due = Due(key, kind, goal, session, place, reason, content, created_at=now)
+        self._rows.outbox[key] = _Out(due, self._rows.next(), max(not_before, now))
+
+
+class MemoryRooms:
+    """Port Rooms."""
+
+    def __init__(self, rows: _Rows) -> None:
+        self._rows = rows
+
+    async def person(self, network: Network, speaker: Speaker) -> str:
+        """The person's id."""
+        return _person(self._rows, network, speaker)
+
+    async def thread(self, place: Place) -> Thread | None:
+        """The session that lives there."""
+        found = [id for id, there in self._rows.sessions.items() if there == place]
+        return _thread(self._rows, found[0]) if found else None
+
+    async def begin(self, place: Place) -> Thread:
+        """A session there."""
+        there = await self.thread(place)
+        if there is not None:
+            return there
+        session = f"s{len(self._rows.sessions) + 1}"
+        self._rows.sessions[session] = place
+        return Thread(session, place)
+
+    async def goals(
+        self, *, states: tuple[str, ...] = (), room: str = "", number: int | None = None
+    ) -> tuple[Goal, ...]:
+        """Goals, newest first."""
+        sessions = self._rows.sessions
+        found = [
+            goal
+            for goal in self._rows.goals.values()
+            if goal.kind == "goal"
+            and (not states or goal.state in states)
+            and (not room or sessions[goal.session].room == room)
+            and (number is None or goal.number == number)
+        ]
+        return tuple(sorted(found, key=lambda goal: -goal.number))
+
+    async def last_goal(self, session: str) -> Goal | None:
+        """The session's newest goal."""
+        found = [goal for goal in await self.goals() if goal.session == session]
+        return found[0] if found else None
+
+
+class MemoryRecords:
+    """Port Records."""
+
+    def __init__(self, rows: _Rows) -> None:
+        self._rows = rows
+
+    async def goals(self, *, with_asks: bool = False) -> tuple[GoalRow, ...]:
+        """Every goal, newest first."""
+        rows = self._rows
+        found = [goal for goal in rows.goals.values() if with_asks or goal.kind == "goal"]
+        return tuple(
+            GoalRow(goal, rows.sessions[goal.session], rows.names[goal.owner])
+            for goal in reversed(found)
+        )
+
+    async def journal(self, goal: str) -> tuple[machine.Entry, ...]:
+        """The goal's entries."""
+        self._rows.goals[goal]
+        return tuple(line.entry for line in self._rows.lines if line.goal == goal)
+
+    async def trace(self, goal: str) -> Trace:
+        """All that it did."""
+        lines = tuple(line for line in self._rows.lines if line.goal == goal)
+        entries = [line.entry for line in lines]
+        return Trace(
+            self._rows.goals[goal],
+            lines,
+            folds.steps(entries),
+            folds.audits(entries),
+            tuple(self._rows.decisions[goal].values()),
+        )
+
+    async def spend(self, goal: str) -> tuple[Spent, ...]:
+        """By role."""
+        entries = [line.entry for line in self._rows.lines if line.goal == goal]
+        return folds.spend(folds.steps(entries))
+
+    async def sessions(self) -> tuple[Thread, ...]:
+        """Every session."""
+        return tuple(_thread(self._rows, session) for session in self._rows.sessions)
+
+    async def outbox_depth(self) -> Mapping[str, int]:
+        """Rows by state."""
+        depth: dict[str, int] = {}
+        for row in self._rows.outbox.values():
+            if row.state not in ("sent", "superseded"):
+                depth[row.state] = depth.get(row.state, 0) + 1
+        return depth
+
+    async def wait_due(self, by: float) -> tuple[Parked, ...]:
+        """Open waits that want a look."""
+        parked = [
+            Parked(goal.id, goal.wait, goal.due_at)
+            for goal in self._rows.goals.values()
+            if goal.state == "waiting" and goal.wait and goal.due_at is not None
+        ]
+        return tuple(sorted((p for p in parked if p.due_at <= by), key=lambda p: p.due_at))
+
+
+def _person(rows: _Rows, network: Network, speaker: Speaker) -> str:
+    id = rows.people.setdefault((network, speaker.id), f"p{len(rows.people) + 1}")
+    rows.names[id] = speaker.name
+    return id
+
+
+def _thread(rows: _Rows, session: str) -> Thread:
+    live = _live(rows, session)
+    return Thread(session, rows.sessions[session], live.id if live else "")
+
+
+def _live(rows: _Rows, session: str) -> Goal | None:
+    for goal in rows.goals.values():
+        if goal.session == session and goal.kind == "goal" and not goal.is_final:
+            return goal
+    return None
+
+
+def _bookings(unit: Unit) -> tuple[Event, ...]:
+    # A reply that comes after its turn was taken over is paid for and stays out of the transcript.
+    return tuple(
+        replace(event, content="") if isinstance(event, CallSettled) else event
+        for event in unit.events
+        if isinstance(event, BOOKINGS)
+    )
