@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from adapters.rehearsal.answers import answer_among
 from adapters.rehearsal.script import (
     Answer,
     Block,
@@ -19,13 +20,10 @@ from adapters.rehearsal.script import (
     Reply,
     Request,
     assistant_texts,
-    blocks_of,
     call,
     calls_of,
-    result_text,
     role_of,
     say,
-    texts_of,
     tool_use,
     verdict,
     whole_text,
@@ -41,7 +39,6 @@ QUESTION = (
     "own."
 )
 REPORT = "artifacts/report.md"
-SHORT_CHARS = 80
 ATTEMPTS = 3  # of one step, before the script says that it cannot do it
 
 COUNT = r"""awk '/Failed password/ {
@@ -124,24 +121,8 @@ def counts_of(request: Request) -> Counts | None:
 
 
 def answer_of(request: Request) -> str | None:
-    """The person's answer to the question, one of `OPTIONS`; None as long as there is none.
-
-    A text that names both options is a question, unless it says which one the answer was. Free
-    words count only in a short text, which a label of the client's own never is.
-    """
-    for words in reversed(_said_since_asked(request)):
-        low = words.lower().replace(QUESTION.lower(), " ")
-        named = [option for option in OPTIONS if option in low]
-        told = re.search(r"answer(?:ed)?(?: is| was)?\W{1,3}(delete it|keep it)", low)
-        if told or len(named) == 1:
-            return told[1] if told else named[0]
-        if named or len(low) > SHORT_CHARS:
-            continue
-        if re.search(r"\b(no|keep|don't|do not)\b", low):
-            return OPTIONS[1]
-        if re.search(r"\b(yes|delete|remove|go ahead)\b", low):
-            return OPTIONS[0]
-    return None
+    """The person's answer to the question, one of `OPTIONS`; None as long as there is none."""
+    return answer_among(request, *OPTIONS, QUESTION)
 
 
 def _agent(request: Request) -> Answer:
@@ -256,21 +237,6 @@ def _done(made: list[Call], name: str, part: str) -> bool:
 
 def _attempts(made: list[Call], name: str, part: str) -> int:
     return sum(1 for c in made if c.name == name and part in json.dumps(c.input))
-
-
-def _said_since_asked(request: Request) -> list[str]:
-    """The texts that came since the question: its result, and what people wrote."""
-    asked: str | None = None
-    words: list[str] = []
-    for message in request.get("messages") or ():
-        for block in blocks_of(message):
-            if block.get("type") == "tool_use" and block["name"] == "ask_person":
-                asked = block["id"]
-            elif block.get("type") == "tool_result" and block["tool_use_id"] == asked:
-                words.append(result_text(block))
-        if asked and message["role"] == "user":
-            words += texts_of(message)
-    return words
 
 
 def _parsed(printed: str) -> Counts:

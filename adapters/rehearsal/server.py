@@ -99,7 +99,7 @@ class Rehearsal:
             return self._refused(refused)
         record = self._record(http, request, key, body)
         try:
-            return await self._answered(http, request, record, len(body), headers.beta_endpoint)
+            return await self._answered(http, request, record, len(body), bool(headers.betas))
         finally:
             record.ended_s = self.now_s()
 
@@ -281,7 +281,6 @@ def _headers(http: web.Request) -> validate.Headers:
     return validate.Headers(
         version=http.headers.get("anthropic-version"),
         betas=frozenset(betas),
-        beta_endpoint=http.query.get("beta") == "true",
     )
 
 

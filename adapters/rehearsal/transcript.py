@@ -50,7 +50,7 @@ _SERVER_BLOCKS = frozenset(
         "mcp_tool_result",
     }
 )
-_USER_ONLY = frozenset({"tool_result", "image"})
+_USER_ONLY = frozenset({"tool_result", "image", "document"})
 _ASSISTANT_ONLY = frozenset({"tool_use", "thinking", "redacted_thinking", "server_tool_use"})
 _RESULT_PARTS = frozenset(
     {"text", "image", "document", "search_result", "tool_reference", "browser_state"}
@@ -170,6 +170,8 @@ def _compaction_problem(where: str, block: Block) -> str | None:
 
 
 def _result_problem(where: str, block: Block) -> str | None:
+    if not isinstance(block["tool_use_id"], str):
+        return f"{where}.tool_result.tool_use_id: Input should be a valid string"
     content = block.get("content")
     if block.get("is_error") and not content:
         return f"{where}.tool_result: content cannot be empty if `is_error` is true"

@@ -59,8 +59,8 @@ _BETA = frozenset(
 _SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 _BETA_NAME = re.compile(r"[a-z0-9-]+-\d{4}-\d{2}-\d{2}\Z")
-# Prefill ended with the 4.6 models; these and older ones still take it.
-_PREFILL = re.compile(r"claude-(2|3|instant|(opus|sonnet|haiku)-4(-[015])?(-\d{8})?\Z)")
+# The models before 4.6 still take prefill, and have no compaction.
+_BEFORE_46 = re.compile(r"claude-(2|3|instant|(opus|sonnet|haiku)-4(-[015])?(-\d{8})?\Z)")
 
 
 class Refused(Exception):
@@ -81,12 +81,11 @@ class Headers:
 
     version: str | None = None
     betas: frozenset[str] = frozenset()
-    beta_endpoint: bool = False
 
     @property
     def may_compact(self) -> bool:
         """Whether compaction blocks and edits are understood."""
-        return self.beta_endpoint and COMPACT_BETA in self.betas
+        return COMPACT_BETA in self.betas
 
 
 def parse(body: bytes) -> Request:
@@ -125,12 +124,12 @@ def check(request: Request, headers: Headers, *, counting: bool = False) -> None
     tools = _check_tools(request.get("tools"))
     _check_choice(request.get("tool_choice"), tools)
     _check_thinking(request, counting)
-    _check_context_management(request.get("context_management"), headers)
+    _check_context_management(request, headers)
     _check_breakpoints(request)
     problem = check_messages(
         request["messages"],
         may_compact=headers.may_compact,
-        may_prefill=_PREFILL.match(request["model"]) is not None,
+        may_prefill=_BEFORE_46.match(request["model"]) is not None,
     )
     if problem:
         raise Refused(problem)
@@ -151,7 +150,7 @@ def _check_headers(headers: Headers) -> None:
 
 def _check_fields(request: Request, headers: Headers, counting: bool) -> None:
     known = _COUNTED if counting else _PLAIN
-    if headers.beta_endpoint:
+    if headers.betas:
         known = known | _BETA if not counting else known | {"context_management", "mcp_servers"}
     if (headers.version or "") < NO_SAMPLING_SINCE and not counting:
         known = known | _SAMPLING
@@ -280,7 +279,8 @@ def _check_thinking(request: Request, counting: bool) -> None:
         raise Refused("`max_tokens` must be greater than `thinking.budget_tokens`.")
 
 
-def _check_context_management(config: Any, headers: Headers) -> None:
+def _check_context_management(request: Request, headers: Headers) -> None:
+    config = request.get("context_management")
     if config is None:
         return
     edits = config.get("edits", []) if isinstance(config, dict) else None
@@ -288,6 +288,8 @@ def _check_context_management(config: Any, headers: Headers) -> None:
         raise Refused("context_management.edits: Input should be a valid list")
     for place, edit in enumerate(edits):
         kind = edit.get("type") if isinstance(edit, dict) else None
+        if kind == "compact_20260112" and _BEFORE_46.match(request["model"]):
+            raise Refused(f"compact_20260112 is not supported for {request['model']}")
         if kind == "compact_20260112" and headers.may_compact:
             _check_compaction(place, edit)
         elif kind not in ("clear_tool_uses_20250919", "clear_thinking_20251015"):
@@ -299,8 +301,12 @@ def _check_context_management(config: Any, headers: Headers) -> None:
 
 def _check_compaction(place: int, edit: Block) -> None:
     trigger = edit.get("trigger") or {"type": "input_tokens", "value": 150_000}
-    value = trigger.get("value")
-    if trigger.get("type") != "input_tokens" or not isinstance(value, int):
+    value = trigger.get("value") if isinstance(trigger, dict) else None
+    if (
+        not isinstance(trigger, dict)
+        or trigger.get("type") != "input_tokens"
+        or not isinstance(value, int)
+    ):
         raise Refused(f"context_management.edits.{place}.trigger: Input should be 'input_tokens'")
     if value < MIN_COMPACTION_TRIGGER:
         raise Refused(

@@ -36,6 +36,7 @@ import datetime
 import re
 from collections.abc import Callable
 
+from adapters.rehearsal.answers import answer_among
 from adapters.rehearsal.script import (
     Answer,
     Fault,
@@ -139,16 +140,10 @@ def _asks(request: Request, arguments: list[str]) -> Answer:
     question = " ".join(arguments) or "May I go on?"
     if not asked:
         return call("ask_person", {"question": question, "options": ["yes", "no"]})
-    if _answering_results(request) and not _was_answered(request):
+    answer = answer_among(request, "yes", "no", question)
+    if answer is None:
         return say("I asked, and wait for the answer.")
-    answer = (asked[0].result or "") + " " + (user_texts(request) or [""])[-1]
-    chosen = "no" if re.search(r"\bno\b(?!thing)", answer) and "yes" not in answer else "yes"
-    return say(f"Turn 1 of 1: the answer was {chosen}.")
-
-
-def _was_answered(request: Request) -> bool:
-    last = last_results(request)[-1]
-    return bool(re.search(r"\b(answer(ed)?|chose|said)\b", last.result or "", re.IGNORECASE))
+    return say(f"Turn 1 of 1: the answer was {answer}.")
 
 
 def _asks_by_audit(request: Request, arguments: list[str]) -> Answer:
