@@ -69,6 +69,7 @@ def build_client(endpoint: Endpoint) -> Any:
     common: dict[str, Any] = {
         "base_url": endpoint.base_url,
         "max_retries": 0,
+        "open_telemetry": False,
         "timeout": timeout_of(endpoint, 600.0),
         "http_client": anthropic.DefaultAioHttpClient(
             limits=_limits(endpoint), timeout=timeout_of(endpoint, 600.0)

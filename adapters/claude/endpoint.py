@@ -25,7 +25,7 @@ from adapters.claude.fold import Fold
 from adapters.claude.limiter import Limiter, Permit
 from adapters.claude.prices import PriceTable, bare_name
 from adapters.claude.usage import usage_of
-from bot.errors import HeadwayError, ModelRefusesUs
+from bot.errors import BadSettings, HeadwayError, ModelRefusesUs
 from bot.goals.money import Price
 from bot.ports.clock import Clock
 from bot.ports.model import ModelReply, ModelRequest
@@ -212,7 +212,11 @@ class ClaudeModel:
             raise classify(error, now=self._clock.now(), is_begun=fold.is_started) from error
 
     def _take_key(self) -> None:
-        key = self._key()
+        try:
+            key = self._key()
+        except BadSettings as error:
+            # A key file that is being replaced must not end anybody's call.
+            raise ModelRefusesUs(str(error), kind="auth") from error
         if self._endpoint.provider == "anthropic":
             if not key:
                 raise ModelRefusesUs(

@@ -1,0 +1,74 @@
+"""
+How many tokens a prompt may have, before it is sent: a bound from above, for reservations.
+
+Rule 1: too much holds money back for a moment; too little lets a call start that cannot be paid.
+        So every number here errs upwards.
+Rule 2: what the prompt really had is the reply's to say; the reservation is then replaced.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+Json = Mapping[str, Any]
+
+ASCII_PER_TOKEN: Final = 3
+"""English text has about 4 characters a token, code and JSON about 3
+(https://platform.claude.com/docs/en/about-claude/glossary#tokens: about 3.5 in English)."""
+
+BYTES_PER_TOKEN: Final = 2
+"""UTF-8 bytes a token outside ASCII: a character of three bytes counts 1.5."""
+
+IMAGE_TOKENS: Final = 1_600
+"""An image of the largest size that is not scaled down
+(https://platform.claude.com/docs/en/build-with-claude/vision: width x height / 750)."""
+
+TOOL_USE_TOKENS: Final = 500
+"""What the API adds to the system prompt when there are tools, rounded up
+(https://platform.claude.com/docs/en/build-with-claude/tool-use: 290 to 410 by model)."""
+
+
+def estimate_tokens(
+    *, system: Iterable[Json] = (), tools: Iterable[Json] = (), messages: Iterable[Json] = ()
+) -> int:
+    """An upper bound of the prompt's tokens.
+
+    Args:
+        system, tools, messages: the request's parts, Messages API JSON.
+    """
+    tools = tuple(tools)
+    total = TOOL_USE_TOKENS if tools else 0
+    total += sum(_of_json(tool) for tool in tools)
+    total += sum(_of_block(block) for block in system)
+    return total + sum(_of_message(message) for message in messages)
+
+
+def _of_message(message: Json) -> int:
+    content = message.get("content")
+    # Four tokens or so say whose message it is.
+    return 4 + (_of_text(content) if isinstance(content, str) else _of_blocks(content))
+
+
+def _of_blocks(content: Any) -> int:
+    return sum(_of_block(block) for block in content or ())
+
+
+def _of_block(block: Json) -> int:
+    if block.get("type") == "image":
+        return IMAGE_TOKENS
+    if block.get("type") == "tool_result" and not isinstance(block.get("content"), str):
+        around = {name: value for name, value in block.items() if name != "content"}
+        return _of_json(around) + _of_blocks(block.get("content"))
+    return _of_json(block)
+
+
+def _of_json(value: Json) -> int:
+    return _of_text(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _of_text(text: str) -> int:
+    if text.isascii():
+        return -(-len(text) // ASCII_PER_TOKEN)
+    ascii_part = len(text.encode("ascii", "ignore"))
+    other_bytes = len(text.encode("utf-8", "surrogatepass")) - ascii_part
+    return -(-ascii_part // ASCII_PER_TOKEN) + -(-other_bytes // BYTES_PER_TOKEN)
