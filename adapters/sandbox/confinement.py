@@ -50,6 +50,11 @@ _FILES = {
 }
 
 
+_RAISE = 'echo 900 2>/dev/null >/proc/self/oom_score_adj; exec "$@"'
+_FIRST_TO_GO = ("/bin/sh", "-c", _RAISE, "sh")
+"""When memory runs out the kernel ends what is in the sandbox before it ends the bot."""
+
+
 @dataclass(frozen=True, slots=True)
 class Python:
     """The interpreter that runs the tool server: its own path and the prefix it lives in."""
@@ -74,7 +79,13 @@ class Wall:
         self, workspace: str, profile: Profile, files: Mapping[str, int], filter_fd: int | None
     ) -> list[str]:
         """The command line: `files` are descriptors by place, `filter_fd` a seccomp program."""
-        command = [self.bwrap, *self._namespaces(), *self._environment(), *self._system()]
+        command = [
+            *_FIRST_TO_GO,
+            self.bwrap,
+            *self._namespaces(),
+            *self._environment(),
+            *self._system(),
+        ]
         for place, fd in files.items():
             command += ["--perms", "0444", "--ro-bind-data", str(fd), place]
         command += self._private()
@@ -83,7 +94,10 @@ class Wall:
         for folder in self.hidden:
             if _is_below(folder, (*_SYSTEM, self.python.prefix)) and os.path.isdir(folder):
                 command += ["--size", "4096", "--tmpfs", folder, "--remount-ro", folder]
-        command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE]
+        # A bot that runs as root owns the kernel's settings in /proc/sys, capabilities or not.
+        for place in ("/proc", "/dev", "/"):
+            command += ["--remount-ro", place]
+        command += ["--chdir", WORKSPACE]
         if filter_fd is not None:
             command += ["--seccomp", str(filter_fd)]
         return [*command, "--", self.python.executable, *self._server(profile)]

@@ -150,9 +150,7 @@ class SandboxContract:
         assert time.monotonic() - started < 5
         assert (await bash(session, "echo on")).text.strip() == "on"
 
-    async def test_a_cancelled_call_is_over_and_the_session_goes_on(
-        self, session: Session
-    ) -> None:
+    async def test_a_cancelled_call_is_over_and_the_session_goes_on(self, session: Session) -> None:
         call = asyncio.create_task(bash(session, "sleep 60"))
         await asyncio.sleep(0.2)
 
@@ -217,9 +215,7 @@ class SandboxContract:
         with pytest.raises(NoSandbox):
             await sandbox.open(name, "workspace")
 
-    async def test_calls_at_the_same_time_come_one_after_the_other(
-        self, session: Session
-    ) -> None:
+    async def test_calls_at_the_same_time_come_one_after_the_other(self, session: Session) -> None:
         outcomes = await asyncio.gather(
             *(write(session, f"{number}.txt", str(number)) for number in range(20))
         )

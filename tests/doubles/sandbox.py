@@ -88,9 +88,7 @@ class MemorySession:
         return _hash(repr(sorted(self.files.items())))
 
     async def hashes(self, paths: tuple[str, ...]) -> Mapping[str, str | None]:
-        return {
-            path: _hash(self.files[path]) if path in self.files else None for path in paths
-        }
+        return {path: _hash(self.files[path]) if path in self.files else None for path in paths}
 
     async def close(self) -> None:
         self.is_closed = True

@@ -37,8 +37,6 @@ class Ending:
 
 def seclude() -> None:
     """Hide the server's memory from its children, and become the reaper of their orphans."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("900")
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     if os.getpid() != 1:

@@ -1,0 +1,87 @@
+"""
+A bot's folder with secrets in it and a sandbox in the middle; tries every escape.
+
+Run as a script it prints the escapes that worked, as JSON; the tests do so as another user.
+"""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.sandbox.bubblewrap import Bubblewrap
+from adapters.sandbox.inside.limits import Limits
+from bot.ports.sandbox import Outcome, Session
+from tests.adapters.sandbox.escapes import ESCAPES, PLANTED, command
+
+LIMITS = Limits(heartbeat_s=5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Prison:
+    """A session, and what lies outside of it."""
+
+    session: Session
+    sandbox: Bubblewrap
+    state: Path
+    port: int
+    socket: Path
+
+    async def attempt(self, escape: str) -> Outcome:
+        line = command(
+            escape,
+            state=str(self.state),
+            bot=os.getpid(),
+            port=self.port,
+            socket=str(self.socket),
+            python=os.path.join(sys.base_prefix, "bin", "python3"),
+        )
+        return await self.session.call("bash", {"command": line}, timeout_s=20)
+
+
+@asynccontextmanager
+async def prison(state: Path) -> AsyncIterator[Prison]:
+    (state / "headway.db").write_text(PLANTED)
+    other = state / "workspaces" / "other"
+    other.mkdir(parents=True)
+    (other / "notes.txt").write_text(PLANTED)
+    os.environ["HEADWAY_SECRET"] = PLANTED
+    place = state / "control.sock"
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.socket(socket.AF_UNIX) as named,
+        socket.socket(socket.AF_UNIX) as abstract,
+    ):
+        port = listener.getsockname()[1]
+        named.bind(str(place))
+        named.listen()
+        abstract.bind(f"\0headway-{port}")
+        abstract.listen()
+        sandbox = Bubblewrap(state / "workspaces", limits=LIMITS, hidden=(str(state),))
+        session = await sandbox.open("G1", "workspace")
+        try:
+            yield Prison(session, sandbox, state, port, place)
+        finally:
+            await session.close()
+            del os.environ["HEADWAY_SECRET"]
+
+
+async def escaped(state: Path) -> dict[str, str]:
+    """Every escape that worked, or after which the sandbox did not, with its output."""
+    found = {}
+    async with prison(state) as held:
+        for escape in ESCAPES:
+            outcome = await held.attempt(escape)
+            after = await held.session.call("bash", {"command": "echo alive"}, timeout_s=20)
+            if "ESCAPED" in outcome.text or "alive" not in after.text:
+                found[escape] = outcome.text
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(escaped(Path(sys.argv[1])))))
