@@ -18,12 +18,15 @@ from adapters.rehearsal.server import Options, Rehearsal, serving
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parse the command line and serve; 2 if the script cannot be used."""
+    """Parse the command line and serve; 2 if the script or the port cannot be used."""
     given = _parser().parse_args(arguments)
     try:
         asyncio.run(serve(given))
     except ScriptInvalid as error:
         sys.stderr.write(f"{error}\n")
+        return 2
+    except OSError as error:
+        sys.stderr.write(f"port {given.port} cannot be had ({error}); --port 0 takes a free one\n")
         return 2
     return 0
 

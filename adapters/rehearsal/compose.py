@@ -73,6 +73,8 @@ def _allowed(reply: Reply, request: Request) -> Reply:
 
 def _within(reply: Reply, max_tokens: int) -> Reply:
     """The reply cut at `max_tokens`, in the middle of a block if need be."""
+    if max_tokens == 0:  # only the prompt cache is warmed
+        return Reply((), stop_reason="max_tokens", usage={"output_tokens": 0, **reply.usage})
     if reply.stop_reason == "max_tokens" and reply.cut is None and reply.content:
         return replace(reply, cut=0.5)
     if reply.cut is not None or output_tokens(reply.content) <= max_tokens:
@@ -82,9 +84,13 @@ def _within(reply: Reply, max_tokens: int) -> Reply:
         size = output_tokens((block,))
         kept.append(block)
         if output_tokens(tuple(kept)) > max_tokens:
-            left = max_tokens - output_tokens(tuple(kept[:-1])) if len(kept) > 1 else max_tokens
-            cut = max(0.0, min(1.0, left / size))
-            return replace(reply, content=tuple(kept), stop_reason="max_tokens", cut=cut)
+            before = tuple(kept[:-1])
+            left = max_tokens - (output_tokens(before) if before else 0)
+            if left <= 0:
+                return replace(reply, content=before, stop_reason="max_tokens")
+            return replace(
+                reply, content=tuple(kept), stop_reason="max_tokens", cut=min(1.0, left / size)
+            )
     return reply
 
 

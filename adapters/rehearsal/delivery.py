@@ -78,12 +78,12 @@ class Delivery:
                 record.status = 200
                 response = self._responses.event_stream()
                 await response.prepare(http)
-                return _cut(http, response)
+                return _hang_up(http, response)
             case "hang":
                 await self._held(http, fault.hold_s)
-                return _cut(http, web.Response(status=503))
+                return _reset(http)
             case _:
-                return _cut(http, web.Response(status=503))
+                return _reset(http)
 
     async def broken(
         self, http: web.Request, fault: Fault, message: Message, record: CallRecord
@@ -91,14 +91,13 @@ class Delivery:
         """A reply that was generated, and does not arrive whole."""
         record.fault = fault.kind
         if fault.kind == "reply_lost":
-            return _cut(http, web.Response(status=503))
+            return _reset(http)
         response = self._responses.event_stream()
         try:
             await response.prepare(http)
             await response.write(b"".join(as_stream(message).deltas[: fault.after_deltas]))
             if fault.kind == "cut_mid_stream":
-                await asyncio.sleep(0)
-                return _cut(http, response)
+                return _hang_up(http, response)
             kind, words = worded(fault)
             record.error_type = kind
             await response.write(event("error", error_body(kind, words, fault.details)))
@@ -154,8 +153,15 @@ class Delivery:
             await asyncio.sleep(HOLD_POLL_S)
 
 
-def _cut(http: web.Request, response: web.StreamResponse) -> web.StreamResponse:
-    """Break the connection as a dead peer does, without ending the response."""
+def _hang_up(http: web.Request, response: web.StreamResponse) -> web.StreamResponse:
+    """Close the connection after what was written, without ending the response."""
+    if http.transport is not None:
+        http.transport.close()
+    return response
+
+
+def _reset(http: web.Request) -> web.StreamResponse:
+    """Break the connection as a dead peer does."""
     if http.transport is not None:
         http.transport.abort()
-    return response
+    return web.Response(status=503)

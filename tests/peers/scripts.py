@@ -16,6 +16,7 @@ read from its transcript, so a killed client goes on where it was.
 | `waits_by_audit SECONDS` | the audit parks it once; then complete |
 | `spends TOKENS` | every reply reports TOKENS of input; continue for ever |
 | `slow SECONDS [N]` | as complete_after N (2), each reply spread over SECONDS |
+| `bench N [PATH]` | as complete_after, reading PATH, with texts long enough for 200 deltas; complete |
 | `echo` | says the last thing that a person said; complete |
 | `writes N` | N turns, each writing another file; complete |
 | `appends N PATH` | N turns, each appending a line to PATH with bash; complete |
@@ -63,6 +64,8 @@ from adapters.rehearsal.script import (
 )
 
 _DIRECTIVE = re.compile(r"!script +([a-z_]+)((?: +[^\s<\"]+)*)")
+
+_LONG = "The file says what it says, and this is what follows from it. " * 12
 
 Part = Callable[[Request, list[str]], Answer]
 
@@ -200,6 +203,13 @@ def _slow(request: Request, arguments: list[str]) -> Answer:
     return Reply(answer.content, duration_s=float(seconds), deltas=20)
 
 
+def _bench(request: Request, arguments: list[str]) -> Answer:
+    count, path = (arguments + ["1", "drafts/input.txt"][len(arguments) :])[:2]
+    if _answering_results(request):
+        return say(f"Turn {_turn(request)} of {count}: {_LONG}")
+    return call("read", {"path": path}, _LONG)
+
+
 def _echo(request: Request, arguments: list[str]) -> Answer:
     said = [words for words in user_texts(request) if words.strip()]
     return say(f"Turn 1 of 1: you said: {said[-1] if said else 'nothing'}")
@@ -300,6 +310,7 @@ _SCRIPTS: dict[str, tuple[Part, Part]] = {
     "waits_by_audit": (_asks_by_audit, _audits_wait),
     "spends": (_spends, _continues),
     "slow": (_slow, _counted),
+    "bench": (_bench, _counted),
     "echo": (_echo, _counted),
     "writes": (_writes, _counted),
     "appends": (_appends, _counted),

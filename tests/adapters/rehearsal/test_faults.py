@@ -1,6 +1,7 @@
 """Errors and broken connections, as the real SDK client meets them."""
 
 import asyncio
+import contextlib
 from typing import Any
 
 import anthropic
@@ -114,6 +115,19 @@ async def test_a_cut_stream_never_ends_well(kind: str) -> None:
 
     assert not isinstance(caught.value, anthropic.APIStatusError)
     assert totals["delivered"] == 0
+
+
+async def test_a_stream_breaks_after_the_delta_that_was_named() -> None:
+    seen = []
+
+    async with in_loop(DONE) as api, api.client() as client:
+        await api.fault({"kind": "cut_mid_stream", "after_deltas": 3})
+        stream = await client.messages.create(**asking(stream=True))
+        with contextlib.suppress(Exception):  # the class is the transport's
+            async for event in stream:
+                seen.append(event.type)
+
+    assert seen.count("content_block_delta") == 3
 
 
 async def test_an_error_inside_a_stream_keeps_its_type_and_is_billed() -> None:

@@ -23,6 +23,7 @@ ENDINGS: list[tuple[str, list[str]]] = [
     ("waits_by_audit 5", ["wait", "complete"]),
     ("spends 90000", ["continue", "continue", "continue"]),
     ("slow 0.05 2", ["continue", "complete"]),
+    ("bench 2 drafts/x.txt", ["continue", "complete"]),
     ("echo", ["complete"]),
     ("writes 2", ["continue", "complete"]),
     ("appends 2 drafts/effects.log", ["continue", "complete"]),

@@ -156,6 +156,13 @@ async def test_a_reply_longer_than_max_tokens_is_cut_there() -> None:
     assert len(message.content[0].text) == 200
 
 
+async def test_a_request_for_no_tokens_warms_the_cache_and_says_nothing() -> None:
+    async with in_loop(linear([say("Done.")])) as api, api.client() as client:
+        message = await client.messages.create(**asking(max_tokens=0))
+
+    assert (message.content, message.stop_reason) == ([], "max_tokens")
+
+
 async def test_a_tool_that_is_not_offered_is_not_called() -> None:
     async with in_loop(linear([call("bash", {"command": "ls"})])) as api, api.client() as client:
         message = await client.messages.create(**asking(tools=[GLOB]))
