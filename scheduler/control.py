@@ -30,12 +30,12 @@ CONNECT_TIMEOUT_S = 5.0
 async def serving(state_dir: Path, answer: Answer) -> AsyncIterator[None]:
     """Answer requests on the folder's socket for the life of the context."""
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            while line := await _line(reader):
-                writer.write(json.dumps(await _answered(line, answer)).encode() + b"\n")
-                await writer.drain()
-        writer.close()
+    conversations: set[asyncio.Task[None]] = set()
+
+    def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        conversation = asyncio.create_task(_converse(reader, writer, answer))
+        conversations.add(conversation)
+        conversation.add_done_callback(conversations.discard)
 
     with _short(state_dir) as folder:
         path = folder / SOCKET
@@ -50,6 +50,9 @@ async def serving(state_dir: Path, answer: Answer) -> AsyncIterator[None]:
         finally:
             server.close()
             path.unlink(missing_ok=True)
+            for conversation in conversations:
+                conversation.cancel()
+            await asyncio.gather(*conversations, return_exceptions=True)
 
 
 async def ask_owner(
@@ -86,6 +89,19 @@ async def ask_owner(
     if "error" in reply:
         raise HeadwayError(str(reply["error"]))
     return dict(reply)
+
+
+async def _converse(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Answer
+) -> None:
+    try:
+        while line := await _line(reader):
+            writer.write(json.dumps(await _answered(line, answer)).encode() + b"\n")
+            await writer.drain()
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:

@@ -1,0 +1,1 @@
+"""Tests of the worker, its alarms and its control socket."""

@@ -1,0 +1,152 @@
+"""What the clock does to goals that wait or ask."""
+
+from dataclasses import replace
+
+import pytest
+
+from bot.goals.events import (
+    CallSettled,
+    CallStarted,
+    DecisionAsked,
+    GoalOpened,
+    TurnEnded,
+    TurnStarted,
+    WaitAsked,
+)
+from bot.goals.goal import Goal, State, Wait, WaitKind
+from bot.goals.limits import DEFAULT_BUDGET, LIMITS
+from bot.goals.money import Usage
+from bot.ports.chat import Place, Speaker
+from bot.ports.journal import Content, Lease, Unit
+from scheduler.parked import Parked, Probed
+from tests.doubles.store import MemoryStore
+
+HOUR = 3600.0
+
+
+class _Clock:
+    time = 1_000_000.0
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+
+class _Prober:
+    def __init__(self, *answers: Probed) -> None:
+        self.answers = list(answers)
+
+    async def probe(self, goal: Goal, command: str) -> Probed:
+        return self.answers.pop(0)
+
+
+QUIET, CAME, BROKEN = Probed(False), Probed(True), Probed(False, ran=False)
+
+
+async def test_a_time_that_has_come_wakes_the_goal() -> None:
+    clock, store, goal = await _waiting("time", HOUR)
+    clock.time += HOUR
+
+    woken = await _parked(store, clock).run(Lease(goal, 1))
+
+    assert (woken.state, woken.opening) == (State.READY, "wait")
+
+
+async def test_a_quiet_probe_is_looked_at_again_later_and_later() -> None:
+    clock, store, goal = await _waiting("probe", 10 * HOUR)
+    parked = _parked(store, clock, QUIET, QUIET, QUIET)
+    pauses = []
+
+    for _ in range(3):
+        clock.time = goal.due_at or 0.0
+        goal = await parked.run(Lease(goal, 1))
+        pauses.append((goal.due_at or 0.0) - clock.time)
+
+    assert goal.state is State.WAITING
+    assert pauses == sorted(pauses)
+    assert pauses[0] < pauses[-1] <= LIMITS.probe_most_s
+
+
+async def test_a_probe_that_succeeds_wakes_the_goal() -> None:
+    clock, store, goal = await _waiting("probe", 10 * HOUR)
+
+    woken = await _parked(store, clock, CAME).run(Lease(goal, 1))
+
+    assert woken.state is State.READY
+
+
+async def test_three_probes_that_cannot_run_end_the_wait() -> None:
+    clock, store, goal = await _waiting("probe", 10 * HOUR)
+    parked = _parked(store, clock, BROKEN, BROKEN, BROKEN)
+
+    for _ in range(3):
+        goal = await parked.run(Lease(goal, 1))
+
+    assert goal.state is State.READY
+
+
+async def test_the_back_stop_ends_a_probe_that_stays_quiet() -> None:
+    clock, store, goal = await _waiting("probe", HOUR)
+    clock.time += HOUR
+
+    woken = await _parked(store, clock, QUIET).run(Lease(goal, 1))
+
+    assert woken.state is State.READY
+
+
+async def test_a_wait_on_a_process_that_is_gone_wakes_at_once() -> None:
+    clock, store, goal = await _waiting("process", HOUR)
+
+    woken = await _parked(store, clock).run(Lease(goal, 1))
+
+    assert woken.state is State.READY
+
+
+async def test_a_question_is_reminded_of_at_half_time_and_blocks_at_its_end() -> None:
+    clock, store, goal = await _asking()
+    parked = _parked(store, clock)
+    begun = clock.time
+
+    clock.time = goal.due_at or 0.0
+    reminded = await parked.run(Lease(goal, 1))
+    clock.time = reminded.due_at or 0.0
+    blocked = await parked.run(Lease(reminded, 1))
+
+    assert (goal.due_at or 0.0) - begun == pytest.approx(LIMITS.question_expires_s / 2)
+    assert reminded.decision is not None
+    assert reminded.decision.reminded
+    assert (blocked.state, blocked.reason) == (State.BLOCKED, "no_answer")
+
+
+def _parked(store: MemoryStore, clock: _Clock, *answers: Probed) -> Parked:
+    return Parked(store.journal, clock, LIMITS, _Prober(*answers))
+
+
+async def _waiting(kind: WaitKind, lasts_s: float) -> tuple[_Clock, MemoryStore, Goal]:
+    clock, store, goal = await _working()
+    wait = Wait("w1", kind, "test -e done", clock.time + lasts_s)
+    ended = Unit(goal.id, (WaitAsked(wait), TurnEnded("done")))
+    return clock, store, (await store.journal.commit(ended)).goal
+
+
+async def _asking() -> tuple[_Clock, MemoryStore, Goal]:
+    clock, store, goal = await _working()
+    asked = DecisionAsked("d1", "question", Content("Which?").hash, "t1")
+    ended = Unit(goal.id, (asked, TurnEnded("done")))
+    return clock, store, (await store.journal.commit(ended)).goal
+
+
+async def _working() -> tuple[_Clock, MemoryStore, Goal]:
+    clock = _Clock()
+    store = MemoryStore(clock)
+    thread = await store.rooms.begin(Place("console", "here", "room", "t"))
+    objective = Content("Do it")
+    owner = await store.rooms.person("console", Speaker("ann", "Ann"))
+    opened = GoalOpened("g", thread.session, 0, owner, objective.hash, replace(DEFAULT_BUDGET))
+    await store.journal.open(opened, (objective,))
+    called = CallStarted("c", "agent", "model", 1000, 1000, revision=1)
+    begun = Unit("g", (TurnStarted(), called, CallSettled("c", Usage(1, output=1), 1)))
+    goal = (await store.journal.commit(begun)).goal
+    return clock, store, goal

@@ -1,0 +1,215 @@
+"""The worker over the in-memory store: leases, wake-ups, errors, shutdown."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from adapters.clock import WallClock
+from bot.goals.events import GoalOpened, Stopped, TurnEnded, TurnStarted
+from bot.goals.goal import Goal, State
+from bot.goals.limits import DEFAULT_BUDGET
+from bot.ports.chat import Place, Speaker
+from bot.ports.journal import Content, Lease, Unit
+from scheduler.alarms import Alarms
+from scheduler.worker import Worker
+from tests.doubles.store import MemoryStore
+
+
+class _Turns:
+    """Begins a turn, does what the test says, and ends it with a failure (which parks the goal)."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.store = store
+        self.begun: list[str] = []
+        self.interrupted: list[str] = []
+        self.during: Callable[[str], object] = lambda goal: None
+
+    async def run(self, lease: Lease) -> Goal:
+        goal = lease.goal.id
+        self.begun.append(goal)
+        if lease.goal.state is State.READY:
+            await self.store.journal.commit(Unit(goal, (TurnStarted(),), epoch=lease.epoch))
+        try:
+            waited = self.during(goal)
+            if asyncio.iscoroutine(waited):
+                await waited
+        except asyncio.CancelledError:
+            self.interrupted.append(goal)
+            raise
+        ended = TurnEnded("failed", failed="test")
+        return (await self.store.journal.commit(Unit(goal, (ended,), epoch=lease.epoch))).goal
+
+
+async def test_a_due_goal_is_taken_and_moved_until_nothing_is_due() -> None:
+    async with _working() as (store, turns, _):
+        goal = await _opened(store, 1)
+
+        await _is(store, goal, State.BLOCKED)
+
+        assert turns.begun == [goal]
+
+
+async def test_an_error_of_one_goal_reaches_no_other() -> None:
+    async with _working() as (store, turns, _):
+        turns.during = lambda goal: _raise() if goal == "g1" else None
+        await _opened(store, 1)
+
+        other = await _opened(store, 2)
+
+        await _is(store, other, State.BLOCKED)
+
+
+async def test_a_stop_aborts_the_running_step_at_once() -> None:
+    async with _working() as (store, turns, worker):
+        turns.during = lambda goal: asyncio.sleep(60)
+        goal = await _opened(store, 1)
+        await _until(lambda: turns.begun == [goal])
+
+        applied = await store.journal.commit(Unit(goal, (Stopped("ann"),), urgent=True))
+        worker.wake(goal, applied.instructions)
+
+        await _until(lambda: turns.interrupted == [goal] and not worker.busy)
+        assert (await store.journal.goal(goal)).state is State.PAUSED
+
+
+async def test_a_lost_lease_ends_the_work() -> None:
+    clock = _Skipping()
+    async with _working(MemoryStore(clock), renew_s=0.05, clock=clock) as (store, turns, _):
+        turns.during = lambda goal: asyncio.sleep(60)
+        goal = await _opened(store, 1)
+        await _until(lambda: turns.begun == [goal])
+
+        # Another worker takes it once the lease has lapsed.
+        clock.skip(31.0)
+        await store.leases.claim("w2", limit=10)
+
+        await _until(lambda: goal in turns.interrupted)
+
+
+async def test_no_more_goals_are_worked_at_than_allowed() -> None:
+    async with _working(at_once=2) as (store, turns, worker):
+        turns.during = lambda goal: asyncio.sleep(60)
+        for number in range(5):
+            await _opened(store, number)
+        await _until(lambda: len(turns.begun) == 2)
+
+        await asyncio.sleep(0.05)
+
+        assert len(worker.busy) == 2
+
+
+async def test_a_shutdown_gives_a_step_its_grace_and_then_aborts_it() -> None:
+    async with _working() as (store, turns, worker):
+        turns.during = lambda goal: asyncio.sleep(0.1 if goal == "g1" else 60)
+        await _opened(store, 1)
+        await _opened(store, 2)
+        await _until(lambda: len(turns.begun) == 2)
+
+        await worker.stop(0.5)
+
+        assert turns.interrupted == ["g2"]
+        assert (await store.journal.goal("g1")).state is State.BLOCKED
+        assert (await store.journal.goal("g2")).state is State.WORKING
+
+
+async def test_what_a_shutdown_left_is_taken_up_by_the_next_worker() -> None:
+    store = MemoryStore(WallClock())
+    async with _working(store) as (_, turns, worker):
+        turns.during = lambda goal: asyncio.sleep(60)
+        goal = await _opened(store, 1)
+        await _until(lambda: turns.begun == [goal])
+        await worker.stop(0.0)
+
+    async with _working(store) as (_, turns, worker):
+        await _is(store, goal, State.BLOCKED)
+
+
+@pytest.mark.parametrize("count", [200])
+async def test_many_goals_all_come_to_their_end(count: int) -> None:
+    async with _working(at_once=10) as (store, turns, _):
+        for number in range(count):
+            await _opened(store, number)
+
+        for number in range(count):
+            await _is(store, f"g{number}", State.BLOCKED)
+
+        assert sorted(turns.begun) == sorted(f"g{n}" for n in range(count))
+
+
+class _Skipping(WallClock):
+    """The wall's clock, which a test may put forward."""
+
+    skipped = 0.0
+
+    def now(self) -> float:
+        return super().now() + self.skipped
+
+    def skip(self, seconds: float) -> None:
+        self.skipped += seconds
+
+
+@asynccontextmanager
+async def _working(
+    store: MemoryStore | None = None,
+    *,
+    at_once: int = 10,
+    renew_s: float = 10.0,
+    clock: WallClock | None = None,
+) -> AsyncIterator[tuple[MemoryStore, _Turns, Worker]]:
+    clock = clock or WallClock()
+    store = store or MemoryStore(clock)
+    turns = _Turns(store)
+    alarms = Alarms()
+    worker = Worker(
+        "w1",
+        journal=store.journal,
+        leases=store.leases,
+        runners={State.READY: turns, State.WORKING: turns},
+        alarms=alarms,
+        clock=clock,
+        at_once=at_once,
+        renew_s=renew_s,
+        lease_s=30.0,
+    )
+    alarms.start()
+    running = asyncio.create_task(worker.run())
+    try:
+        yield store, turns, worker
+    finally:
+        await worker.stop(0.0)
+        running.cancel()
+        alarms.stop()
+
+
+async def _opened(store: MemoryStore, number: int) -> str:
+    objective = Content(f"Objective {number}")
+    thread = await store.rooms.begin(Place("console", "here", "room", f"t{number}"))
+    opened = GoalOpened(
+        goal=f"g{number}",
+        session=thread.session,
+        number=0,
+        owner=await store.rooms.person("console", Speaker("ann", "Ann")),
+        objective=objective.hash,
+        budget=replace(DEFAULT_BUDGET),
+    )
+    await store.journal.open(opened, (objective,))
+    return opened.goal
+
+
+async def _is(store: MemoryStore, goal: str, state: State) -> None:
+    async with asyncio.timeout(10.0):
+        while (await store.journal.goal(goal)).state is not state:
+            await asyncio.sleep(0.005)
+
+
+async def _until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10.0):
+        while not is_so():
+            await asyncio.sleep(0.005)
+
+
+async def _raise() -> None:
+    raise ValueError("made by the test")
