@@ -95,8 +95,7 @@ async def test_what_a_command_leaves_running_ends_with_it(each: Sandbox, command
 async def test_a_cancelled_call_leaves_nothing_running(each: Sandbox) -> None:
     session = await each.open("G1", "workspace")
     call = asyncio.create_task(bash(session, "(setsid sleep 986 &) ; sleep 986"))
-    while len(_sleepers(session)) < 2:
-        await asyncio.sleep(0.02)
+    await _running(session, 2)
 
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -109,8 +108,7 @@ async def test_a_cancelled_call_leaves_nothing_running(each: Sandbox) -> None:
 async def test_closing_ends_a_running_call_with_all_it_started(each: Sandbox) -> None:
     session = await each.open("G1", "workspace")
     call = asyncio.create_task(bash(session, "(setsid sleep 986 &) ; sleep 986"))
-    while len(_sleepers(session)) < 2:
-        await asyncio.sleep(0.02)
+    await _running(session, 2)
     family = psutil.Process().children(recursive=True)
 
     await session.close()
@@ -126,8 +124,7 @@ async def test_a_sandbox_killed_under_a_call_is_a_result_and_starts_anew(
     await bash(session, "cd notes")
     await write(session, "a.txt", "kept")
     call = asyncio.create_task(bash(session, "sleep 986"))
-    while not _sleepers(session):
-        await asyncio.sleep(0.02)
+    await _running(session, 1)
 
     os.kill(_pid(session), signal.SIGKILL)
     outcome = await call
@@ -191,6 +188,14 @@ def _until(is_so: Callable[[], bool], within_s: float) -> None:
     while not is_so():
         assert time.monotonic() < end, f"not within {within_s} s"
         time.sleep(0.02)
+
+
+async def _running(session: Session, sleepers: int) -> None:
+    for _ in range(500):
+        if len(_sleepers(session)) >= sleepers:
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("the command does not run")
 
 
 def _alive(family: list[psutil.Process]) -> list[psutil.Process]:
