@@ -73,7 +73,13 @@ class Life:
     def call_event(self, name: str, *, tokens: int = 100, role: Any = "agent") -> CallStarted:
         """The start of a call that carries all there is."""
         return CallStarted(
-            name, role, "m", tokens, tokens, messages=self.goal.messages, revision=self.goal.revision
+            name,
+            role,
+            "m",
+            tokens,
+            tokens,
+            messages=self.goal.messages,
+            revision=self.goal.revision,
         )
 
     def turn(self, reply: str = "", *, touched: bool = True, **ended: Any) -> "Life":

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from bot.errors import IllegalMove, Refused
 from bot.goals.events import (
@@ -60,14 +60,28 @@ from bot.goals.rules import illegal
 START: Final = 1_000_000.0
 DUE: Final = ACTIVE | {State.WAITING, State.DECIDING}
 TEXTS: Final = st.sampled_from(["", "a", "b", "c"])
-COUNTS: Final = st.integers(0, 5_000)
-COSTS: Final = st.none() | st.integers(0, NANO // 100)
-BUDGETS: Final = st.builds(
+COUNTS: Final = st.sampled_from([0, 10, 4_000])
+COSTS: Final = st.sampled_from([0, 1_000, NANO // 100, None])
+AMPLE: Final = Budget(1000 * NANO, 100_000_000, 1e9)
+BUDGETS: Final = st.sampled_from([AMPLE, AMPLE, AMPLE, Budget(None, 20_000, None)]) | st.builds(
     Budget,
     nano_usd=st.none() | st.integers(0, NANO // 10),
     tokens=st.none() | st.integers(0, 60_000),
     active_s=st.none() | st.sampled_from([10.0, 4 * 3600.0]),
 )
+NEXT: Final[dict[State, list[type[Event]]]] = {
+    State.READY: [TurnStarted],
+    State.WORKING: [
+        CallStarted, CallSettled, ToolEnded, TurnEnded, TurnEnded, DecisionAsked, WaitAsked,
+    ],
+    State.AUDITING: [Audited, Audited, Audited, CallStarted, CallSettled, AuditFailed, GatesRan],
+    State.WAITING: [WaitFired, WaitFired, MessageReceived, Paused],
+    State.DECIDING: [DecisionAnswered, DecisionAnswered, DecisionExpired, Paused],
+    State.PAUSED: [Resumed, Resumed, WaitFired, DecisionAnswered],
+    State.BLOCKED: [Resumed, MessageReceived],
+    State.OVER_BUDGET: [BudgetSet, Resumed],
+}  # fmt: skip
+"""What usually comes next."""
 PASSES: Final = st.sampled_from([0.0, 1.0, 45.0, 4000.0, 90 * 3600.0, 8 * 24 * 3600.0])
 
 
@@ -118,7 +132,7 @@ class Draws:
         right = "wrap_up" if self.goal.wrapping_up else right
         roles = ["agent", "audit", "wrap_up", "compaction", "distil"]
         role: Any = right if self._is() else self.draw(st.sampled_from(roles))
-        carried = self.goal.messages if self._is() else 0
+        carried = self.goal.messages if self._is(0.95) else 0
         return CallStarted(
             f"c{self.number}", role, "m", self.draw(COUNTS), self.draw(COSTS), carried,
             self.goal.revision,
@@ -164,14 +178,14 @@ class Draws:
         right: Any = "budget" if self.goal.crossed else "done"
         hows = ["done", "stopped", "failed", "budget", "died"]
         how = right if self._is() else self.draw(st.sampled_from(hows))
-        flags = {name: self.draw(st.booleans()) for name in ("compacted", "progress")}
-        return TurnEnded(how, self.draw(TEXTS), "refusal", active_s=self.draw(PASSES), **flags)
+        flags = {name: not self._is(0.8) for name in ("compacted", "progress")}
+        return TurnEnded(how, self.draw(TEXTS), "refusal", active_s=1.0, **flags)
 
     def GatesRan(self) -> GatesRan:  # noqa: N802
         return GatesRan((), ("lint",) if self.draw(st.booleans()) else ())
 
     def Audited(self) -> Audited:  # noqa: N802
-        kinds = ["continue", "continue", "complete", "blocked", "blocked", "wait", "needs_person"]
+        kinds = ["continue", "blocked", "blocked", "wait", "needs_person", "complete"]
         verdict: Any = self.draw(st.sampled_from(kinds))
         person: Any = self.draw(st.sampled_from(["", "question", "sign_off"]))
         return Audited(
@@ -234,7 +248,29 @@ class GoalLife(RuleBasedStateMachine):
         self.blocked_in_a_row = 0
         self.wrap_ups_since_crossing = 0
 
-    # A life that is cancelled early teaches nothing: most draws leave the short ways out aside.
+    # Most draws keep the goal going: a life that ends early teaches nothing.
+    @precondition(lambda self: self.goal.is_final)
+    @rule()
+    def another_goal_is_opened(self) -> None:
+        self.it_is_opened(AMPLE, "goal")
+
+    @precondition(lambda self: not self.goal.is_final)
+    @rule(data=st.data())
+    def a_turn_passes(self, data: st.DataObject) -> None:
+        for kind in (TurnStarted, CallStarted, CallSettled, TurnEnded):
+            self._happen(kind, 1.0, data)
+
+    @precondition(lambda self: not self.goal.is_final)
+    @rule(data=st.data(), passes=PASSES)
+    def what_usually_comes_next_happens(self, data: st.DataObject, passes: float) -> None:
+        self._happen(data.draw(st.sampled_from(NEXT[self.goal.state])), passes, data)
+
+    @precondition(lambda self: not self.goal.is_final)
+    @rule(data=st.data())
+    def a_turn_and_its_audit_pass(self, data: st.DataObject) -> None:
+        self.a_turn_passes(data)
+        self._happen(Audited, 1.0, data)
+
     @rule(data=st.data(), passes=PASSES)
     def something_that_fits_happens(self, data: st.DataObject, passes: float) -> None:
         cells = TABLE[self.goal.state]
