@@ -1,0 +1,1 @@
+"""A room in a terminal, kept in one file."""

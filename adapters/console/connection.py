@@ -1,0 +1,110 @@
+"""The room in a terminal as a Chat. Carries messages across; decides nothing."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from adapters.console.parse import (
+    NETWORK,
+    ROOM,
+    Edited,
+    Line,
+    Posted,
+    SaidLine,
+    Taken,
+    outgoing,
+    remote_id,
+    room,
+)
+from adapters.console.room import RoomFile, room_path
+from bot.errors import Refused
+from bot.ports.chat import Incoming, Network, Outgoing, Place, Shape, Speaker
+from bot.ports.clock import Clock
+
+LOOK_S = 0.1
+
+
+class ConsoleChat:
+    """One process's end of the room: it takes what people said and posts what Headway says."""
+
+    network: Network = "console"
+
+    def __init__(self, state_dir: Path, clock: Clock) -> None:
+        path = room_path(state_dir)
+        self._file = RoomFile(path)
+        self._reader = RoomFile(path)
+        self._clock = clock
+        self._shapes: dict[str, Shape] = {}
+        """What each post shows now."""
+        self._open: dict[str, Incoming] = {}
+        """Said and not taken yet."""
+        self._grown = asyncio.Event()
+
+    async def listen(self, receive: Callable[[Incoming], Awaitable[None]]) -> None:
+        """Give each message that is not taken yet to `receive`, then mark it taken."""
+        while True:
+            self._grown.clear()
+            self._catch_up()
+            for message in list(self._open.values()):
+                await receive(message)
+                await self._append(Taken(message.id))
+                self._open.pop(message.id, None)
+            try:
+                await asyncio.wait_for(self._grown.wait(), LOOK_S)
+            except TimeoutError:
+                continue
+
+    async def send(self, message: Outgoing) -> str:
+        """Append the post or edit; one that is there already is not written again.
+
+        Raises:
+            Refused: the place is of another network.
+            StoreUnusable: the file cannot be written.
+        """
+        _ours(message.place)
+        self._catch_up()
+        line = outgoing(message, self._clock.now())
+        if self._shapes.get(line.id) == line.shape:
+            return line.id
+        if isinstance(line, Posted) and line.id in self._shapes:
+            return line.id
+        await self._append(line)
+        self._shapes[line.id] = line.shape
+        return line.id
+
+    async def find(self, place: Place, key: str) -> str | None:
+        """The id of the post with that key, if it is in the file."""
+        _ours(place)
+        self._catch_up()
+        id = remote_id(place.thread, key)
+        return id if id in self._shapes else None
+
+    async def say(self, speaker: Speaker, text: str, thread: str = "", reply_to: str = "") -> str:
+        """Write down what a person said, under an id of its own, and return the id."""
+        id = uuid.uuid4().hex
+        said = Incoming(id, room(thread), speaker, text, self._clock.now(), reply_to)
+        await self._append(SaidLine(said))
+        self._grown.set()
+        return id
+
+    async def _append(self, line: Line) -> None:
+        await asyncio.to_thread(self._file.append, line)
+
+    def _catch_up(self) -> None:
+        for line in self._reader.news():
+            match line:
+                case SaidLine(message):
+                    self._open[message.id] = message
+                case Taken(id):
+                    self._open.pop(id, None)
+                case Posted() | Edited():
+                    self._shapes[line.id] = line.shape
+
+
+def _ours(place: Place) -> None:
+    if place.network != NETWORK or place.room != ROOM:
+        raise Refused(
+            f"The console has no place {place.network}/{place.room}: it has one room of its own.",
+            code="place",
+        )

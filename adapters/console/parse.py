@@ -1,0 +1,150 @@
+"""
+Lines of a room's file, and what they mean. Pure.
+
+A line is one JSON object in ASCII, so that any text, lone surrogates included, survives it.
+
+Rule 1: `said` is a person's message, `taken` says that Headway has stored it, `post` is a message
+        of Headway, `edit` replaces one. Unknown kinds are skipped: a newer Headway may write them.
+Rule 2: a post's id follows from its place and key alone.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+from bot.ports.chat import Button, Incoming, Outgoing, Place, Shape, Speaker
+
+NETWORK: Final = "console"
+ROOM: Final = "console"
+
+
+@dataclass(frozen=True, slots=True)
+class SaidLine:
+    """A person said something."""
+
+    message: Incoming
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Headway has stored the message of that id."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """Headway posted something: `id` is its remote id."""
+
+    id: str
+    key: str
+    thread: str
+    shape: Shape
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """Headway replaced the post of that id."""
+
+    id: str
+    key: str
+    thread: str
+    shape: Shape
+    at: float
+
+
+Line = SaidLine | Taken | Posted | Edited
+
+
+def room(thread: str = "") -> Place:
+    """The console's one room, or a thread in it."""
+    return Place("console", "", ROOM, thread)
+
+
+def remote_id(thread: str, key: str) -> str:
+    """The id of the post that was sent with `key`."""
+    return "m" + sha256(f"{thread}\0{key}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def read(line: str) -> Line | None:
+    """What a line says, or None for one that is damaged or of an unknown kind."""
+    try:
+        row = json.loads(line)
+        return _read(row) if isinstance(row, dict) else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def written(line: Line) -> str:
+    """The line's text, without its newline."""
+    return json.dumps(_row(line))
+
+
+def outgoing(message: Outgoing, at: float) -> Posted | Edited:
+    """The line that a message becomes."""
+    thread = message.place.thread
+    if message.edits:
+        return Edited(message.edits, message.key, thread, message.shape, at)
+    return Posted(remote_id(thread, message.key), message.key, thread, message.shape, at)
+
+
+def _row(line: Line) -> dict[str, Any]:
+    match line:
+        case SaidLine(message):
+            return {
+                "kind": "said",
+                "id": message.id,
+                "thread": message.place.thread,
+                "speaker": asdict(message.speaker),
+                "text": message.text,
+                "at": message.at,
+                "reply_to": message.reply_to,
+            }
+        case Taken(id):
+            return {"kind": "taken", "id": id}
+        case Posted():
+            return {"kind": "post", **_sent(line)}
+        case Edited():
+            return {"kind": "edit", **_sent(line)}
+
+
+def _sent(line: Posted | Edited) -> dict[str, Any]:
+    return {
+        "id": line.id,
+        "key": line.key,
+        "thread": line.thread,
+        "at": line.at,
+        "shape": {name: value for name, value in asdict(line.shape).items() if value},
+    }
+
+
+def _read(row: dict[str, Any]) -> Line | None:
+    match row["kind"]:
+        case "said":
+            speaker = Speaker(str(row["speaker"]["id"]), str(row["speaker"]["name"]))
+            place = room(str(row["thread"]))
+            said = Incoming(
+                str(row["id"]), place, speaker, str(row["text"]), float(row["at"]),
+                str(row.get("reply_to", "")),
+            )  # fmt: skip
+            return SaidLine(said)
+        case "taken":
+            return Taken(str(row["id"]))
+        case "post" | "edit" as kind:
+            of = Posted if kind == "post" else Edited
+            shape = _shape(row["shape"])
+            return of(str(row["id"]), str(row["key"]), str(row["thread"]), shape, float(row["at"]))
+        case _:
+            return None
+
+
+def _shape(row: dict[str, Any]) -> Shape:
+    known = {name: value for name, value in row.items() if name in Shape.__slots__}
+    known["glyph"], known["word"] = known.get("glyph", ""), known.get("word", "")
+    for name in ("facts", "notes", "mentions", "options"):
+        known[name] = tuple(known.get(name, ()))
+    known["tasks"] = tuple((title, state) for title, state in known.get("tasks", ()))
+    known["buttons"] = tuple(Button(**button) for button in known.get("buttons", ()))
+    return Shape(**known)

@@ -1,0 +1,86 @@
+"""
+The room's file: what a chat server would hold, in one append-only file of JSON lines.
+
+Rule 1: a line is appended whole, in one write, and is on the disk before `append` returns.
+Rule 2: a last line without its end was cut by a crash: it is closed before the next one, and
+        skipped by readers.
+Rule 3: any number of processes may read, from where they last were.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from adapters.console.parse import Line, read, written
+from bot.errors import StoreUnusable
+
+FILE = "room.jsonl"
+
+
+class RoomFile:
+    """One open end of the file, with its place in it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+
+    def append(self, *lines: Line) -> None:
+        """Write lines for good.
+
+        Raises:
+            StoreUnusable: the disk is full, or the file cannot be written.
+        """
+        body = "".join(written(line) + "\n" for line in lines).encode("ascii")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                _write_all(handle, (b"" if _ends_whole(handle) else b"\n") + body)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise StoreUnusable(
+                f"The room's file {self._path} cannot be written ({error.strerror}). "
+                "Free space on its disk, or mend its rights."
+            ) from error
+
+    def news(self) -> Iterator[Line]:
+        """The whole lines after those that were read before."""
+        if self.size() <= self._offset:
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._offset)
+            read_bytes = file.read()
+        whole = read_bytes.rpartition(b"\n")[0]
+        if b"\n" not in read_bytes:
+            return
+        self._offset += len(whole) + 1
+        for text in whole.split(b"\n"):
+            line = read(text.decode("ascii", "replace"))
+            if line is not None:
+                yield line
+
+    def size(self) -> int:
+        """Bytes in the file: when it has grown there is news."""
+        try:
+            return self._path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+
+def room_path(state_dir: Path) -> Path:
+    """Where a state folder keeps its room."""
+    return state_dir / "console" / FILE
+
+
+def _ends_whole(handle: int) -> bool:
+    size = os.fstat(handle).st_size
+    return size == 0 or os.pread(handle, 1, size - 1) == b"\n"
+
+
+def _write_all(handle: int, body: bytes) -> None:
+    while body:
+        body = body[os.write(handle, body) :]

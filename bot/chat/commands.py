@@ -1,0 +1,335 @@
+"""
+What each verb does: events for the goal, or an answer where it was asked.
+
+Rule 1: a message's consequence and the mark that it is handled are one transaction.
+Rule 2: a rule of the goal decides whether it fits; its refusal becomes a sentence by its code.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from bot.chat import views
+from bot.chat.amounts import budget_with, spent
+from bot.chat.facts import Manner, gather
+from bot.chat.heard import Heard, goal_id
+from bot.chat.parse import Command, objective
+from bot.chat.rights import may
+from bot.errors import BadInput, Refused
+from bot.goals.events import (
+    BudgetSet,
+    Cancelled,
+    Event,
+    GoalOpened,
+    ObjectiveEdited,
+    Paused,
+    Resumed,
+    Stopped,
+)
+from bot.goals.goal import Goal, State
+from bot.goals.instructions import Instruction
+from bot.goals.limits import ASK_BUDGET
+from bot.goals.money import Budget
+from bot.ports.chat import Place
+from bot.ports.clock import Clock
+from bot.ports.journal import Applied, Content, Journal, Unit
+from bot.ports.mail import Inbox, Outbox, Rooms, Thread
+
+CONFIRM_S = 60.0
+"""How long the first `cancel` waits for its second (manners.md)."""
+LIVE = tuple(state.value for state in State if state not in (State.COMPLETE, State.CANCELLED))
+
+Wake = Callable[[str, Sequence[Instruction]], None]
+"""Told after a commit: the goal may be due, and what was asked for (a turn to stop)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What commands work with."""
+
+    inbox: Inbox
+    journal: Journal
+    rooms: Rooms
+    outbox: Outbox
+    clock: Clock
+    budget: Budget
+    """Of a new goal."""
+    wake: Wake
+    manner: Manner
+
+
+class Commands:
+    """One method a verb; `run` is told which."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._asked_to_cancel: dict[tuple[str, str], float] = {}
+        self._picks: dict[tuple[str, Place], tuple[Command, tuple[Goal, ...]]] = {}
+
+    async def run(self, heard: Heard, command: Command) -> None:
+        """Do what the command says.
+
+        Raises:
+            Refused, BadInput: it does not fit; nothing has changed.
+        """
+        texts = self._desk.manner.texts
+        if not command.verb.is_served:
+            key = "said.not_here.text" if " " in command.text else "said.not_here"
+            words = f"{command.verb.name} {command.text}"
+            await self.answer(heard, texts(key, text=words))
+            return
+        match command.verb.name:
+            case "":
+                await self.start(heard, command.text)
+            case "ask":
+                await self.ask(heard, command.text)
+            case "list":
+                await self._list(heard, command.text)
+            case "help":
+                await self.answer(heard, views.help_text(command.text, self._desk.manner))
+            case name:
+                await self._of_goal(name, heard, command)
+
+    async def pick(self, heard: Heard, text: str) -> bool:
+        """Take a number as the choice from the list that was last shown, if there was one."""
+        key = (heard.person, heard.message.place)
+        if key not in self._picks or not (text.isascii() and text.isdigit()):
+            return False
+        command, goals = self._picks[key]
+        if not 1 <= int(text) <= len(goals):
+            return False
+        del self._picks[key]
+        await self.run(heard, replace(command, goal=goals[int(text) - 1].number))
+        return True
+
+    async def start(self, heard: Heard, text: str) -> None:
+        """Open a goal: in this thread if it is one, else in the thread of the message."""
+        content = Content(text, heard.person)
+        thread = await self._own_thread(heard)
+        opened = self._opened(heard, thread, content, self._desk.budget)
+        await self._open(heard, opened, content)
+
+    async def ask(self, heard: Heard, text: str) -> None:
+        """An ordinary turn; its answer is posted when it ends."""
+        content = Content(text, heard.person)
+        thread = await self._own_thread(heard)
+        opened = self._opened(heard, thread, content, ASK_BUDGET)
+        await self._open(heard, replace(opened, kind="ask"), content)
+
+    async def answer(self, heard: Heard, text: str) -> None:
+        """Say `text` where the message was said; that is all it causes."""
+        session = (await self._where(heard)).session
+        await self._desk.outbox.say(session, f"reply:{heard.id}", text, (heard.id,))
+
+    async def commit(
+        self, heard: Heard, goal: Goal, *events: Event, contents: tuple[Content, ...] = ()
+    ) -> Applied:
+        """Commit what the message caused, and let the worker look."""
+        urgent = any(isinstance(e, Paused | Stopped | Cancelled) for e in events)
+        unit = Unit(goal.id, events, contents, handled=(heard.id,), urgent=urgent)
+        applied = await self._desk.journal.commit(unit)
+        self._desk.wake(goal.id, applied.instructions)
+        return applied
+
+    async def _of_goal(self, name: str, heard: Heard, command: Command) -> None:
+        goal = await self._goal(heard, command)
+        if goal is None:
+            return
+        texts = self._desk.manner.texts
+        if not may(command.verb.act, heard.roles, is_owner=heard.is_owner_of(goal)):
+            await self.answer(heard, texts("said.may_not", goal=self._name(goal)))
+            return
+        does: dict[str, Callable[[Heard, Goal, Command], Awaitable[None]]] = {
+            "status": self._status,
+            "pause": self._pause,
+            "stop": self._stop,
+            "resume": self._resume,
+            "cancel": self._cancel,
+            "edit": self._edit,
+            "reopen": self._reopen,
+            "budget": self._budget,
+            "tasks": self._tasks,
+            "trace": self._trace,
+        }
+        try:
+            await does[name](heard, goal, command)
+        except Refused as error:
+            await self.refuse(heard, goal, error)
+
+    async def refuse(self, heard: Heard, goal: Goal | None, error: Refused) -> None:
+        """Say why it does not fit."""
+        texts = self._desk.manner.texts
+        now = await self._desk.journal.goal(goal.id) if goal else None
+        values = {
+            "goal": self._name(now) if now else "",
+            "state": texts(f"state.{now.state}") if now else "",
+            "number": now.decision.number if now and now.decision else "",
+            "message": str(error),
+        }
+        await self.answer(heard, texts.first(f"refused.{error.code}", "refused.other", **values))
+
+    async def _goal(self, heard: Heard, command: Command) -> Goal | None:
+        """The goal that a command is about, or None after asking or explaining."""
+        rooms, texts = self._desk.rooms, self._desk.manner.texts
+        room = heard.message.place.room
+        if command.goal is not None:
+            found = await rooms.goals(room=room, number=command.goal)
+            if not found:
+                name = texts("goal", number=command.goal)
+                await self.answer(heard, texts("said.no_such_goal", goal=name))
+            return found[0] if found else None
+        if heard.goal is not None:
+            return heard.goal
+        live = await rooms.goals(states=LIVE, room=room)
+        mine = tuple(goal for goal in live if heard.is_owner_of(goal))
+        if len(mine) == 1:
+            return mine[0]
+        if not mine:
+            key = "said.no_goal" if heard.thread is None else "said.no_goal_here"
+            await self.answer(heard, texts(key, verb=command.verb.name))
+            return None
+        await self._offer(heard, command, mine)
+        return None
+
+    async def _offer(self, heard: Heard, command: Command, goals: tuple[Goal, ...]) -> None:
+        texts = self._desk.manner.texts
+        self._picks[heard.person, heard.message.place] = (command, goals)
+        lines = [
+            texts(
+                "said.which.line",
+                n=number,
+                verb=command.verb.name,
+                goal=self._name(goal),
+                objective=views.one_line(await self._objective(goal)),
+            )
+            for number, goal in enumerate(goals, 1)
+        ]
+        await self.answer(heard, texts("said.which", lines="\n".join(lines)))
+
+    async def _status(self, heard: Heard, goal: Goal, command: Command) -> None:
+        facts = await gather(goal, self._desk.journal, self._desk.rooms, self._desk.clock.now())
+        await self.answer(heard, views.status_text(facts, self._desk.manner))
+
+    async def _list(self, heard: Heard, scope: str) -> None:
+        states = () if scope else LIVE
+        goals = await self._desk.rooms.goals(states=states, room=heard.message.place.room)
+        shown = [goal for goal in goals if scope != "mine" or heard.is_owner_of(goal)]
+        lines = [(goal, await self._objective(goal)) for goal in shown[: views.LIST_MOST]]
+        more = len(shown) - len(lines)
+        await self.answer(heard, views.list_text(lines, more, scope, self._desk.manner))
+
+    async def _tasks(self, heard: Heard, goal: Goal, command: Command) -> None:
+        tasks = await self._desk.journal.tasks(goal.id)
+        await self.answer(heard, views.tasks_text(goal, tasks, self._desk.manner))
+
+    async def _trace(self, heard: Heard, goal: Goal, command: Command) -> None:
+        lines = await self._desk.journal.history(goal.session)
+        own = [line for line in lines if line.goal == goal.id]
+        await self.answer(heard, views.trace_text(goal, own, self._desk.manner))
+
+    async def _pause(self, heard: Heard, goal: Goal, command: Command) -> None:
+        await self.commit(heard, goal, Paused(heard.person))
+        await self._tell(heard, "said.paused", goal)
+
+    async def _stop(self, heard: Heard, goal: Goal, command: Command) -> None:
+        await self.commit(heard, goal, Stopped(heard.person))
+        await self._tell(heard, "said.stopped", goal)
+
+    async def _resume(self, heard: Heard, goal: Goal, command: Command) -> None:
+        applied = await self.commit(heard, goal, Resumed(heard.person))
+        texts = self._desk.manner.texts
+        key = f"said.resumed.{applied.rules[-1]}"
+        number = applied.goal.decision.number if applied.goal.decision else 0
+        await self._tell(heard, key if texts.has(key) else "said.resumed", goal, number=number)
+
+    async def _cancel(self, heard: Heard, goal: Goal, command: Command) -> None:
+        key, now = (heard.person, goal.id), self._desk.clock.now()
+        asked_at = self._asked_to_cancel.pop(key, None)
+        is_sure = command.is_confirmed or (asked_at is not None and now - asked_at <= CONFIRM_S)
+        if not is_sure and not goal.is_final:
+            self._asked_to_cancel[key] = now
+            name = "" if heard.is_thread_of(goal) else f" {self._name(goal)}"
+            texts = self._desk.manner.texts
+            await self.answer(heard, texts("said.cancel_sure", goal=self._name(goal), name=name))
+            return
+        await self.commit(heard, goal, Cancelled(heard.person))
+        await self._tell(heard, "said.cancelled", goal)
+
+    async def _edit(self, heard: Heard, goal: Goal, command: Command) -> None:
+        content = Content(command.text, heard.person)
+        old = await self._objective(goal)
+        edited = ObjectiveEdited(heard.person, content.hash)
+        await self.commit(heard, goal, edited, contents=(content,))
+        quoted = {"new": views.quoted(command.text), "old": views.quoted(old)}
+        await self._tell(heard, "said.edited", goal, **quoted)
+
+    async def _budget(self, heard: Heard, goal: Goal, command: Command) -> None:
+        texts, amount = self._desk.manner.texts, command.amount
+        if amount is None:
+            limits = views.budget_text(goal.budget, self._desk.manner)
+            values = {"goal": self._name(goal), "spent": spent(goal, texts), "budget": limits}
+            await self.answer(heard, texts("said.budget", **values))
+            return
+        if goal.is_final:
+            raise Refused("The goal has ended.", code="final")
+        budget = budget_with(goal, amount, texts)
+        rests = goal.state in (State.PAUSED, State.BLOCKED, State.OVER_BUDGET)
+        resumed = (Resumed(heard.person),) if amount.resumes and rests else ()
+        applied = await self.commit(heard, goal, BudgetSet(heard.person, budget), *resumed)
+        key = "said.budget_set.resume" if rests else "said.budget_set"
+        key = "said.budget_set.resumed" if resumed else key
+        limits = views.budget_text(budget, self._desk.manner)
+        await self._tell(heard, key, goal, budget=limits, spent=spent(applied.goal, texts))
+
+    async def _reopen(self, heard: Heard, goal: Goal, command: Command) -> None:
+        texts = self._desk.manner.texts
+        if not goal.is_final:
+            raise Refused("The goal has not ended.", code="not_final")
+        rest = views.rest(goal)
+        if rest is None:
+            raise BadInput(texts("bad.nothing_left", goal=self._name(goal)))
+        old = await self._objective(goal)
+        whole = texts("reopened.objective", old=old, missing=command.text) if old else command.text
+        content = Content(objective(whole, texts), heard.person)
+        thread = Thread(goal.session, heard.message.place)
+        opened = self._opened(heard, thread, content, rest)
+        applied = await self._open(heard, replace(opened, reopens=goal.id), content)
+        new = self._name(applied.goal)
+        await self._tell(heard, "said.reopened", goal, new=new)
+
+    async def _open(self, heard: Heard, opened: GoalOpened, content: Content) -> Applied:
+        applied = await self._desk.journal.open(opened, (content,), (heard.id,))
+        self._desk.wake(applied.goal.id, applied.instructions)
+        return applied
+
+    def _opened(self, heard: Heard, thread: Thread, content: Content, budget: Budget) -> GoalOpened:
+        return GoalOpened(
+            goal=goal_id(heard.message),
+            session=thread.session,
+            number=0,
+            owner=heard.person,
+            objective=content.hash,
+            budget=budget,
+        )
+
+    async def _own_thread(self, heard: Heard) -> Thread:
+        """The thread of the message, or the one that begins with it."""
+        if heard.thread is not None:
+            return heard.thread
+        place = heard.message.place
+        return await self._desk.rooms.begin(replace(place, thread=place.thread or heard.id))
+
+    async def _where(self, heard: Heard) -> Thread:
+        return heard.thread or await self._desk.rooms.begin(heard.message.place)
+
+    async def _tell(self, heard: Heard, key: str, goal: Goal, **values: object) -> None:
+        """Confirm what is committed; the message is handled already."""
+        session = (await self._where(heard)).session
+        text = self._desk.manner.texts(key, goal=self._name(goal), **values)
+        await self._desk.outbox.say(session, f"reply:{heard.id}", text)
+
+    async def _objective(self, goal: Goal) -> str:
+        texts = await self._desk.journal.contents(goal.session, (goal.objective,))
+        return texts.get(goal.objective, "")
+
+    def _name(self, goal: Goal) -> str:
+        return self._desk.manner.texts("goal", number=goal.number)

@@ -1,0 +1,127 @@
+"""
+What is to be said, on its way to the networks.
+
+Rule 1: a row is claimed before the network is touched, and rendered at the moment of sending.
+Rule 2: a row of unknown outcome is looked up first; nothing is simply sent again.
+Rule 3: what cannot be sent is failed with its reason, and later rows pass.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+
+from bot.chat.facts import Manner, gather
+from bot.chat.posts import shape
+from bot.errors import HeadwayError, OutcomeUnknown, StoreBusy, Wait
+from bot.ports.chat import Chat, Outgoing, Shape
+from bot.ports.clock import Clock
+from bot.ports.journal import Journal
+from bot.ports.mail import Due, Outbox, Rooms
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+"""The longest that a row of another process waits to be sent."""
+AT_ONCE = 64
+RETRY_S = 5.0
+"""Where a network asks to wait and does not say how long."""
+SILENT = frozenset({"status", "card"})
+EDITS = frozenset({"status", "card"})
+
+
+class Delivery:
+    """Sends what the outbox holds, network by network."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        journal: Journal,
+        rooms: Rooms,
+        chats: Sequence[Chat],
+        manner: Manner,
+        clock: Clock,
+    ) -> None:
+        self._outbox = outbox
+        self._journal = journal
+        self._rooms = rooms
+        self._chats = chats
+        self._manner = manner
+        self._clock = clock
+        self._look = asyncio.Event()
+
+    def notify(self) -> None:
+        """Look now: there may be something to send."""
+        self._look.set()
+
+    async def run(self) -> None:
+        """Send what is due until cancelled."""
+        while True:
+            self._look.clear()
+            await self.drain()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._look.wait(), LOOK_S)
+
+    async def drain(self) -> None:
+        """Send everything that is due now."""
+        await asyncio.gather(*(self._drain(chat) for chat in self._chats))
+
+    async def _drain(self, chat: Chat) -> None:
+        try:
+            while rows := await self._outbox.claim(chat.network, limit=AT_ONCE):
+                await asyncio.gather(*(self._deliver(chat, row) for row in rows))
+        except HeadwayError as error:
+            log.warning("The outbox cannot be read: %s", error)
+
+    async def _deliver(self, chat: Chat, due: Due) -> None:
+        """One row, to its end; no error of it reaches the others."""
+        try:
+            remote = await self._look_up(chat, due) or await self._send(chat, due)
+            await self._outbox.sent(due.key, remote)
+        except OutcomeUnknown as error:
+            log.warning("Whether %s arrived is unknown: %s", due.key, error)
+            await self._outbox.unknown(due.key)
+        except StoreBusy:
+            raise
+        except Wait as error:
+            await self._outbox.later(due.key, error.retry_after_s or RETRY_S)
+        except Exception as error:
+            log.error("%s cannot be sent", due.key, exc_info=error)
+            await self._outbox.failed(due.key, _why(error))
+
+    async def _look_up(self, chat: Chat, due: Due) -> str | None:
+        """The remote id of a row of unknown outcome, where it turns out to be there."""
+        if due.state != "unknown" or (due.kind in EDITS and due.remote):
+            # An edit may be made again: it says what is true now.
+            return None
+        return await chat.find(due.place, due.key)
+
+    async def _send(self, chat: Chat, due: Due) -> str:
+        message = Outgoing(
+            due.key,
+            due.place,
+            await self._shape(due),
+            silent=due.kind in SILENT,
+            edits=due.remote if due.kind in EDITS else "",
+        )
+        return await chat.send(message)
+
+    async def _shape(self, due: Due) -> Shape:
+        now = self._clock.now()
+        if due.kind == "reply" or not due.goal:
+            return await self._reply(due)
+        goal = await self._journal.goal(due.goal)
+        further = (due.content,) if due.content else ()
+        facts = await gather(goal, self._journal, self._rooms, now, further)
+        return shape(due, facts, self._manner)
+
+    async def _reply(self, due: Due) -> Shape:
+        """An answer to a command; it tells the state of its thread's goal, too."""
+        goal = await self._rooms.last_goal(due.session)
+        if goal is None:
+            return Shape("", "", body=due.content)
+        return Shape("", "", body=due.content, goal=goal.id, state=goal.state)
+
+
+def _why(error: Exception) -> str:
+    return str(error) if isinstance(error, HeadwayError) else type(error).__name__

@@ -1,0 +1,56 @@
+"""What a message about a goal is made of, gathered before it is rendered."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+
+from bot.chat.texts import Texts
+from bot.goals.goal import Goal
+from bot.ports.journal import Journal, Task
+from bot.ports.mail import Rooms
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A goal with the texts, tasks and names that a message shows, at one moment."""
+
+    goal: Goal
+    contents: Mapping[str, str] = field(default_factory=dict)
+    tasks: tuple[Task, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Of people, by person id."""
+    now: float = 0.0
+
+    def text(self, content: str) -> str:
+        """The text of a hash, or nothing when it is gone or was never there."""
+        return self.contents.get(content, "")
+
+    def name(self, person: str, texts: Texts) -> str:
+        """A person's name."""
+        return self.names.get(person) or texts("somebody")
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a room is spoken to: its language and its zone."""
+
+    texts: Texts = field(default_factory=Texts)
+    zone: tzinfo = UTC
+
+
+async def gather(
+    goal: Goal, journal: Journal, rooms: Rooms, now: float, further: tuple[str, ...] = ()
+) -> Facts:
+    """Read what messages about `goal` show; `further` are content hashes beside its own."""
+    decision = goal.decision.text if goal.decision else ""
+    reason = goal.wait.reason if goal.wait else ""
+    hashes = {goal.objective, goal.reply, goal.note, decision, reason, *further} - {""}
+    contents = await journal.contents(goal.session, sorted(hashes))
+    people = await rooms.people(sorted({goal.owner, goal.by} - {""}))
+    return Facts(
+        goal,
+        contents,
+        await journal.tasks(goal.id) if goal.kind == "goal" else (),
+        {person: speaker.name for person, speaker in people.items()},
+        now,
+    )

@@ -1,0 +1,48 @@
+"""What intake knows about a message before it acts on it."""
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from bot.chat.rights import Role
+from bot.goals.goal import Goal
+from bot.ports.chat import Incoming
+from bot.ports.mail import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A message, who said it, and the goal of the thread in which it was said."""
+
+    message: Incoming
+    person: str
+    roles: frozenset[Role] = field(default_factory=frozenset)
+    thread: Thread | None = None
+    """The session that lives in the message's thread; None in a room's main timeline."""
+    goal: Goal | None = None
+    """The thread's live goal, else its last one."""
+
+    @property
+    def id(self) -> str:
+        """The message's identity."""
+        return self.message.id
+
+    def is_thread_of(self, goal: Goal) -> bool:
+        """True where the message stands in the goal's own thread."""
+        return self.thread is not None and self.thread.session == goal.session
+
+    def is_owner_of(self, goal: Goal) -> bool:
+        """True where whoever said it owns the goal."""
+        return self.person == goal.owner
+
+
+def goal_id(message: Incoming) -> str:
+    """The id of the goal that a message opens: a message opens one goal, however often it is read."""
+    identity = f"{message.place.network}\0{message.place.workspace}\0{message.id}"
+    return "g" + sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+def reference(of: str) -> str:
+    """Four letters and digits that name a failure in an answer, the log and the trace."""
+    alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
+    digest = sha256(of.encode("utf-8", "surrogatepass")).digest()
+    return "".join(alphabet[byte % 32] for byte in digest[:4])

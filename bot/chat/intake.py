@@ -1,0 +1,224 @@
+"""
+What people say, on its way to the goals.
+
+Rule 1: a message is stored before anything else happens; handling it is a later step.
+Rule 2: messages of one thread are handled in their order of arrival, threads beside each other.
+Rule 3: a message is marked handled in the transaction of what it caused. One whose handling
+        raises three times is failed, and whoever said it is told.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+
+from bot.chat import answers
+from bot.chat.commands import Commands, Desk
+from bot.chat.facts import Facts, gather
+from bot.chat.heard import Heard, reference
+from bot.chat.parse import Command, Greeting, Said, Speech, Talk, parse
+from bot.chat.rights import Act, Roles, may
+from bot.chat.verbs import START, example
+from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
+from bot.goals.events import DecisionAnswered, MessageReceived
+from bot.goals.goal import Goal
+from bot.ports.chat import Incoming, Place
+from bot.ports.journal import Content
+from bot.ports.mail import Received
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+"""The longest that a message stored by another process waits."""
+BUSY_PAUSE_S = 0.25
+ALWAYS = frozenset({"stop", "pause"})
+"""Words that are commands even where they are an option of a question."""
+
+
+class Intake:
+    """Receives messages, and carries each to what it is for."""
+
+    def __init__(self, desk: Desk, roles: Roles) -> None:
+        self._desk = desk
+        self._roles = roles
+        self._commands = Commands(desk)
+        self._look = asyncio.Event()
+
+    async def receive(self, message: Incoming) -> None:
+        """Store it; it is handled soon."""
+        await self._desk.inbox.receive(message)
+        self._look.set()
+
+    async def run(self) -> None:
+        """Handle what comes, and first what was waiting, until cancelled."""
+        while True:
+            self._look.clear()
+            try:
+                await self.drain()
+            except HeadwayError as error:
+                log.warning("The inbox cannot be read: %s", error)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._look.wait(), LOOK_S)
+
+    async def drain(self) -> None:
+        """Handle everything that waits now."""
+        while waiting := await self._desk.inbox.waiting():
+            lanes: defaultdict[Place, list[Received]] = defaultdict(list)
+            for row in waiting:
+                lanes[row.message.place].append(row)
+            await asyncio.gather(*(self._lane(lane) for lane in lanes.values()))
+
+    async def _lane(self, rows: Sequence[Received]) -> None:
+        for row in rows:
+            while not await self._try(row):
+                pass
+
+    async def _try(self, row: Received) -> bool:
+        """Handle one message; False to try again."""
+        message = row.message
+        try:
+            await self._handle(message)
+        except Wait as error:
+            log.warning("Message %s waits: %s", message.id, error)
+            await self._desk.clock.sleep(error.retry_after_s or BUSY_PAUSE_S)
+            return False
+        except Exception as error:  # noqa: BLE001 - the edge of the loop
+            return await self._failed(message, error)
+        return True
+
+    async def _failed(self, message: Incoming, error: Exception) -> bool:
+        inbox, ref = self._desk.inbox, reference(message.id)
+        if isinstance(error, IllegalMove) and not await self._is_waiting(message):
+            return True
+        log.error("Message %s cannot be handled (ref %s)", message.id, ref, exc_info=error)
+        if await inbox.failed(message.id, f"{type(error).__name__} (ref {ref})") < 3:
+            return False
+        text = self._desk.manner.texts("said.failed", ref=ref)
+        try:
+            thread = await self._desk.rooms.begin(message.place)
+            await self._desk.outbox.say(thread.session, f"failed:{message.id}", text)
+        except HeadwayError as unsaid:
+            log.error("That cannot be said either (ref %s): %s", ref, unsaid)
+        return True
+
+    async def _is_waiting(self, message: Incoming) -> bool:
+        waiting = await self._desk.inbox.waiting()
+        return any(row.message.id == message.id for row in waiting)
+
+    async def _handle(self, message: Incoming) -> None:
+        heard = await self._hear(message)
+        texts = self._desk.manner.texts
+        try:
+            said = parse(message.text, texts, in_thread=heard.thread is not None)
+            if not heard.roles:
+                await self._stranger(heard, said)
+                return
+            await self._act(heard, said)
+        except BadInput as error:
+            await self._commands.answer(heard, str(error))
+        except Refused as error:
+            await self._commands.refuse(heard, heard.goal, error)
+
+    async def _hear(self, message: Incoming) -> Heard:
+        rooms, journal = self._desk.rooms, self._desk.journal
+        person = await rooms.person(message.place.network, message.speaker)
+        thread = await rooms.thread(message.place) if message.place.thread else None
+        goal: Goal | None = None
+        if thread is not None:
+            live = await journal.goal(thread.goal) if thread.goal else None
+            goal = live or await rooms.last_goal(thread.session)
+        return Heard(message, person, self._roles(message), thread, goal)
+
+    async def _act(self, heard: Heard, said: Said) -> None:
+        match said:
+            case Talk():
+                if not await self._commands.pick(heard, heard.message.text.strip()):
+                    await self._desk.inbox.handled(heard.id)
+            case Greeting():
+                await self._greet(heard, said)
+            case Command():
+                if said.is_bare and await self._is_answer(heard, said):
+                    return
+                await self._commands.run(heard, said)
+            case Speech():
+                await self._speech(heard, said.text)
+
+    async def _greet(self, heard: Heard, said: Greeting) -> None:
+        texts = self._desk.manner.texts
+        if said.is_bare or heard.thread is not None:
+            await self._commands.answer(heard, texts("said.start_how"))
+        else:
+            shown = example(START, texts)
+            await self._commands.answer(heard, texts("said.hello", example=shown))
+
+    async def _speech(self, heard: Heard, text: str) -> None:
+        if await self._commands.pick(heard, text):
+            return
+        goal = heard.goal
+        if goal is None:
+            await self._commands.ask(heard, text)
+            return
+        facts = await self._facts(goal)
+        answer = answers.exact(text, facts, self._desk.manner)
+        if answer is None:
+            replies = bool(heard.message.reply_to)
+            answer = answers.in_words(text, facts, replies_to_card=replies)
+        if answer is not None:
+            await self._answer(heard, goal, answer)
+            return
+        await self._steer(heard, goal, text)
+
+    async def _is_answer(self, heard: Heard, command: Command) -> bool:
+        """A command's word may be the very words of an option: then it is the answer."""
+        goal = heard.goal
+        if goal is None or goal.decision is None or command.verb.name in ALWAYS:
+            return False
+        facts = await self._facts(goal)
+        answer = answers.exact(heard.message.text.strip(), facts, self._desk.manner)
+        if answer is None:
+            return False
+        await self._answer(heard, goal, answer)
+        return True
+
+    async def _answer(self, heard: Heard, goal: Goal, answer: answers.Answer) -> None:
+        decision, texts = goal.decision, self._desk.manner.texts
+        assert decision is not None
+        act, is_owner = answers.act_of(decision), heard.is_owner_of(goal)
+        if not may(act, heard.roles, is_owner=is_owner):
+            name = texts("goal", number=goal.number)
+            await self._commands.answer(heard, texts("said.may_not", goal=name))
+            return
+        content = Content(answer.text, heard.person)
+        answered = DecisionAnswered(
+            decision.id, heard.person, content.hash, accepted=answer.is_accepted
+        )
+        await self._commands.commit(heard, goal, answered, contents=(content,))
+
+    async def _steer(self, heard: Heard, goal: Goal, text: str) -> None:
+        if not may(Act.STEER, heard.roles, is_owner=heard.is_owner_of(goal)):
+            await self._desk.inbox.handled(heard.id)
+            return
+        content = Content(text, heard.person)
+        received = MessageReceived(heard.id, heard.person, content.hash)
+        try:
+            await self._commands.commit(heard, goal, received, contents=(content,))
+        except Refused as error:
+            if error.code != "ordinary":
+                raise
+            await self._commands.ask(heard, text)
+
+    async def _stranger(self, heard: Heard, said: Said) -> None:
+        """Who is not on the list is told once a day, and nothing else happens."""
+        if isinstance(said, Talk | Speech):
+            await self._desk.inbox.handled(heard.id)
+            return
+        day = int(heard.message.at // 86400)
+        text = self._desk.manner.texts("said.stranger")
+        thread = await self._desk.rooms.begin(heard.message.place)
+        key = f"stranger:{heard.person}:{day}"
+        await self._desk.outbox.say(thread.session, key, text, (heard.id,))
+
+    async def _facts(self, goal: Goal) -> Facts:
+        desk = self._desk
+        return await gather(goal, desk.journal, desk.rooms, desk.clock.now())

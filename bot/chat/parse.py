@@ -1,0 +1,209 @@
+"""
+What a message says, from its text alone.
+
+Rule 1: pure and total: any text gives a `Said`, or a `BadInput` that names the mend.
+Rule 2: `//` in front means that it is not for the bot.
+Rule 3: with the command's name in front (`/goal`, `!goal`) everything is for the bot: a verb in
+        its own syntax, else an objective. Without it, in a goal's own thread, a verb in its own
+        syntax is a command and all else is said to the goal; elsewhere it is talk.
+Rule 4: an objective in quotes is an objective, whatever its first word.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bot.chat.amounts import Amount, read_amount
+from bot.chat.texts import Texts
+from bot.chat.verbs import START, VERBS, Takes, Verb
+from bot.errors import BadInput
+from bot.goals.limits import OBJECTIVE_MOST_BYTES
+
+COMMAND: Final = "goal"
+"""The command's name; `/goal` and `!goal` mean the same."""
+
+_GOAL: Final = re.compile(r"[gG]([0-9]{1,9})")
+_QUOTES: Final = (('"', '"'), ("“", "”"), ("'", "'"), ("«", "»"), ("„", "“"))
+_AND_RESUME: Final = re.compile(r"(.*\S)\s+and\s+resume", re.IGNORECASE | re.DOTALL)
+_COMMON_TALK: Final = frozenset(
+    {"hi", "hello", "hey", "thanks", "thank you", "thx", "good morning", "moin", "hallo", "danke"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """Not for the bot, or nothing that it should act on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """Nothing but a greeting, a thanks or the command's bare name: one helpful line."""
+
+    is_bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A verb with what followed it. An objective is the verb `""`."""
+
+    verb: Verb
+    goal: int | None = None
+    """The number of the goal that it names."""
+    text: str = ""
+    amount: Amount | None = None
+    is_confirmed: bool = False
+    is_bare: bool = False
+    """Typed without the command's name, in a goal's own thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """Said to the goal of the thread."""
+
+    text: str
+
+
+Said = Talk | Greeting | Command | Speech
+
+
+def parse(text: str, texts: Texts, *, in_thread: bool) -> Said:
+    """What `text` says. `in_thread`: it stands in a thread that a goal opened.
+
+    Raises:
+        BadInput: it is for the bot and cannot be taken as it is.
+    """
+    stripped = text.strip()
+    if stripped.startswith("//"):
+        return Talk()
+    rest = _after_name(stripped)
+    if rest is None and not in_thread:
+        return Greeting() if _is_greeting(stripped) else Talk()
+    _check(text, texts)
+    if rest is not None:
+        return _commanded(rest, texts)
+    command = _command(stripped, texts)
+    if command is None or _is_rather_speech(command):
+        return Speech(stripped) if stripped else Talk()
+    return replace(command, is_bare=True)
+
+
+def _after_name(text: str) -> str | None:
+    """What follows `/goal` or `!goal`, or None where the text does not begin so."""
+    head, _, rest = text.partition(" ") if " " in text.split("\n", 1)[0] else text.partition("\n")
+    if head.lower() in {f"/{COMMAND}", f"!{COMMAND}"}:
+        return rest.strip()
+    return None
+
+
+def _commanded(rest: str, texts: Texts) -> Said:
+    if not rest:
+        return Greeting(is_bare=True)
+    command = _command(rest, texts)
+    if command is not None:
+        return command
+    if _is_greeting(rest):
+        return Greeting()
+    return Command(START, text=objective(rest, texts))
+
+
+def _command(text: str, texts: Texts) -> Command | None:
+    word, _, after = _split_word(text)
+    verb = VERBS.get(word.lower().removesuffix(":"))
+    return None if verb is None else _fitting(verb, after.strip(), texts)
+
+
+def _split_word(text: str) -> tuple[str, str, str]:
+    match = re.match(r"(\S+)(\s*)(.*)", text, re.DOTALL)
+    return (match[1], match[2], match[3]) if match else ("", "", "")
+
+
+def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
+    """The command, when what follows the verb fits its syntax; else None."""
+    match verb.takes:
+        case Takes.NOTHING:
+            return None if after else Command(verb)
+        case Takes.GOAL:
+            goal, rest = _goal(after)
+            return None if rest else Command(verb, goal)
+        case Takes.CONFIRMATION:
+            goal, rest = _goal(after)
+            if rest.lower() not in {"", "yes"}:
+                return None
+            return Command(verb, goal, is_confirmed=bool(rest))
+        case Takes.SCOPE:
+            scope = after.lower()
+            return Command(verb, text=scope) if scope in {"", "mine", "room"} else None
+        case Takes.VERB | Takes.WORD:
+            return None if len(after.split()) > 1 else Command(verb, text=after.lower())
+        case Takes.TEXT:
+            return _with_text(verb, None, after, texts)
+        case Takes.GOAL_AND_TEXT:
+            goal, rest = _goal(after)
+            return _with_text(verb, goal, rest, texts)
+        case Takes.AMOUNT:
+            return _with_amount(verb, after, texts)
+
+
+def _with_text(verb: Verb, goal: int | None, text: str, texts: Texts) -> Command:
+    if not verb.is_served:
+        return Command(verb, text=text)
+    if not text:
+        raise BadInput(texts(f"bad.empty.{verb.name}"))
+    return Command(verb, goal, objective(text, texts))
+
+
+def _with_amount(verb: Verb, after: str, texts: Texts) -> Command | None:
+    goal, rest = _goal(after)
+    resumes = _AND_RESUME.fullmatch(rest)
+    amount = read_amount(resumes[1] if resumes else rest, texts)
+    if amount is None:
+        if rest and any(letter.isdigit() for letter in rest) and len(rest.split()) <= 2:
+            raise BadInput(texts("bad.amount"))
+        return None if rest else Command(verb, goal)
+    return Command(verb, goal, amount=replace(amount, resumes=resumes is not None))
+
+
+def objective(text: str, texts: Texts) -> str:
+    """The objective in `text`, without quotes around the whole.
+
+    Raises:
+        BadInput: it is empty or too long.
+    """
+    stripped = text.strip()
+    for begin, end in _QUOTES:
+        inner = stripped[len(begin) : -len(end)]
+        quoted = len(stripped) >= 2 and stripped.startswith(begin) and stripped.endswith(end)
+        if quoted and begin not in inner and end not in inner:
+            stripped = inner.strip()
+            break
+    if not any(letter.isalnum() for letter in stripped):
+        raise BadInput(texts("bad.empty"))
+    size = len(stripped.encode("utf-8", "surrogatepass"))
+    if size > OBJECTIVE_MOST_BYTES:
+        raise BadInput(texts("bad.long", size=size // 1024 + 1, most=OBJECTIVE_MOST_BYTES // 1024))
+    return stripped
+
+
+def _goal(text: str) -> tuple[int | None, str]:
+    word, _, rest = _split_word(text)
+    match = _GOAL.fullmatch(word.removesuffix(":"))
+    return (int(match[1]), rest.strip()) if match else (None, text)
+
+
+def _check(text: str, texts: Texts) -> None:
+    if "\0" in text:
+        raise BadInput(texts("bad.nul"))
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise BadInput(texts("bad.surrogate"))
+    if len(text.encode()) > OBJECTIVE_MOST_BYTES:
+        size = len(text.encode()) // 1024 + 1
+        raise BadInput(texts("bad.long", size=size, most=OBJECTIVE_MOST_BYTES // 1024))
+
+
+def _is_greeting(text: str) -> bool:
+    return text.lower().rstrip("!. ") in _COMMON_TALK
+
+
+def _is_rather_speech(command: Command) -> bool:
+    """A free text after a verb that this version lacks is said to the goal: nothing is lost."""
+    return not command.verb.is_served and bool(command.text)

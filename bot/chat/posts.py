@@ -1,0 +1,203 @@
+"""
+What is posted: a row of the outbox with its goal becomes a message. Pure.
+
+Rule 1: the shapes are those of the golden files, the same on every network.
+Rule 2: a reason is a code; its sentence says what is true of that code, and the mend.
+"""
+
+from bot.chat.amounts import limit_reached, spent, spent_of
+from bot.chat.facts import Facts, Manner
+from bot.chat.status import buttons, details, status, turns
+from bot.chat.times import duration, moment
+from bot.goals.goal import Decision
+from bot.ports.chat import Button, Shape
+from bot.ports.mail import Due
+from bot.ports.question import read
+
+_ADD = {"usd": "+2", "tokens": "+500k tokens", "hours": "+2 h"}
+
+
+def shape(due: Due, facts: Facts, manner: Manner) -> Shape:
+    """The message that the row stands for, as things are now."""
+    match due.kind:
+        case "status":
+            return status(facts, manner)
+        case "complete":
+            return _complete(due, facts, manner)
+        case "blocked":
+            return _blocked(due, facts, manner)
+        case "over_budget":
+            return _over_budget(due, facts, manner)
+        case "decision" | "reminder":
+            return _decision(due, facts, manner)
+        case "card":
+            return _closed_card(due, facts, manner)
+        case "answer":
+            return _answer(due, facts, manner)
+        case _:
+            text = facts.text(due.content)
+            return Shape("", "", body=text or manner.texts("notice", reason=due.reason))
+
+
+def reason(code: str, facts: Facts, manner: Manner, note: str = "") -> tuple[str, str]:
+    """What stands in the way, and the mend, for a code such as `stall:same_reply`."""
+    texts = manner.texts
+    kind, _, detail = code.partition(":")
+    values = {
+        "detail": (detail or kind).replace("_", " "),
+        "note": note,
+        "allowance": facts.goal.allowance,
+        "name": facts.name(facts.goal.owner, texts),
+    }
+    bare = (f"blocked.{kind}.bare",) if kind == "audits" and not note else ()
+    what = texts.first(*bare, f"blocked.{code}", f"blocked.{kind}", "blocked.other", **values)
+    keys = (f"blocked.{code}.mend", f"blocked.{kind}.mend", "blocked.other.mend")
+    return what, texts.first(*keys, **values)
+
+
+def words_of(kind: str, manner: Manner) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The exact words that mean yes, and those that mean no, to a decision of this kind."""
+    yes, _, no = manner.texts(f"words.{kind}").partition("|")
+    return tuple(yes.split()), tuple(no.split())
+
+
+def asked(
+    decision: Decision, rule: str, facts: Facts, manner: Manner
+) -> tuple[str, tuple[str, ...]]:
+    """The question of a decision, and the answers that it offers."""
+    question = read(facts.text(decision.text))
+    if decision.kind != "question":
+        yes, no = words_of(decision.kind, manner)
+        return question.text, (yes[0], no[0])
+    if question.text:
+        return question.text, question.options
+    key = "decision.parked" if rule == "parked_too_often" else "decision.empty"
+    return manner.texts(key, ref=facts.goal.parked_ref), ()
+
+
+def _head(facts: Facts, manner: Manner, *further: str) -> tuple[str, ...]:
+    return (manner.texts("goal", number=facts.goal.number), *further)
+
+
+def _complete(due: Due, facts: Facts, manner: Manner) -> Shape:
+    goal, texts = facts.goal, manner.texts
+    lasted = duration((goal.closed_at or facts.now) - goal.opened_at, texts)
+    note = facts.text(goal.note)
+    return Shape(
+        "✅",
+        texts("state.complete"),
+        _head(facts, manner, lasted, turns(goal, manner), spent(goal, texts)),
+        body=facts.text(due.content) or texts("complete.empty"),
+        notes=(texts("complete.checked", note=note),) if note else (),
+        buttons=(Button("reopen", texts("button.not_done")), details(manner)),
+        mentions=(goal.owner,),
+        goal=goal.id,
+        state="complete",
+    )
+
+
+def _blocked(due: Due, facts: Facts, manner: Manner) -> Shape:
+    what, mend = reason(due.reason, facts, manner, facts.text(due.content))
+    return Shape(
+        "⛔",
+        manner.texts("state.blocked"),
+        _head(facts, manner, what),
+        notes=(mend,),
+        buttons=(*buttons(manner, "resume", "cancel"), details(manner)),
+        mentions=(facts.goal.owner,),
+        goal=facts.goal.id,
+        state="blocked",
+    )
+
+
+def _over_budget(due: Due, facts: Facts, manner: Manner) -> Shape:
+    goal, texts = facts.goal, manner.texts
+    unit = limit_reached(goal) or "usd"
+    return Shape(
+        "💰",
+        texts("state.over_budget"),
+        _head(facts, manner, spent_of(goal, texts)),
+        body=facts.text(due.content) or _done_and_left(facts, manner),
+        buttons=(
+            Button(f"budget {_ADD[unit]} and resume", texts(f"button.add.{unit}")),
+            Button("budget", texts("button.other_amount")),
+            *buttons(manner, "cancel"),
+        ),
+        mentions=(goal.owner,),
+        goal=goal.id,
+        state="over_budget",
+    )
+
+
+def _done_and_left(facts: Facts, manner: Manner) -> str:
+    """The notice written from the journal, when no wrap-up could be had."""
+    texts = manner.texts
+    if facts.tasks:
+        done = texts("list_of").join(t.title for t in facts.tasks if t.state == "done")
+        left = texts("list_of").join(t.title for t in facts.tasks if t.state in ("open", "doing"))
+        nothing = texts("budget.nothing")
+        return texts("budget.tasks", done=done or nothing, left=left or nothing)
+    reply = facts.text(facts.goal.reply).split("\n\n")[0]
+    key = "budget.turns" if reply else "budget.silent"
+    return texts(key, turns=turns(facts.goal, manner), reply=reply)
+
+
+def _decision(due: Due, facts: Facts, manner: Manner) -> Shape:
+    goal, texts = facts.goal, manner.texts
+    decision = goal.decision
+    if decision is None:
+        return _gone(facts, manner)
+    question, options = asked(decision, due.reason, facts, manner)
+    name = texts("mention", name=facts.name(goal.owner, texts))
+    key = "decision.deadline.approval" if decision.kind == "approval" else "decision.deadline"
+    deadline = texts(key, time=moment(decision.expires_at, facts.now, manner.zone, texts))
+    reminds = (texts("decision.reminder"),) if due.kind == "reminder" else ()
+    free = (Button("", texts("button.words")),) if decision.kind == "question" else ()
+    return Shape(
+        "❓",
+        texts("decision", number=decision.number),
+        (*_head(facts, manner), *reminds, name),
+        body=question,
+        options=options,
+        notes=(deadline,),
+        buttons=free,
+        mentions=(goal.owner,),
+        goal=goal.id,
+        state="deciding",
+    )
+
+
+def _gone(facts: Facts, manner: Manner) -> Shape:
+    """A card whose decision is over before it was ever shown."""
+    texts = manner.texts
+    return Shape(
+        "❓",
+        texts("decision.withdrawn"),
+        _head(facts, manner),
+        body=texts("decision.withdrawn.why"),
+        goal=facts.goal.id,
+    )
+
+
+def _closed_card(due: Due, facts: Facts, manner: Manner) -> Shape:
+    texts = manner.texts
+    how = due.reason if due.reason in ("answered", "expired") else "withdrawn"
+    answer = facts.text(due.content)
+    body = texts("decision.withdrawn.why")
+    if how == "answered":
+        body = answer
+    elif how == "expired":
+        body = texts("decision.expired.other")
+    return Shape(
+        "❓", texts(f"decision.{how}"), _head(facts, manner), body=body, goal=facts.goal.id
+    )
+
+
+def _answer(due: Due, facts: Facts, manner: Manner) -> Shape:
+    texts = manner.texts
+    code = due.reason
+    body = facts.text(due.content)
+    if not body:
+        known = code if code in ("budget", "stopped") else "empty" if code == "done" else "failed"
+        body = texts(f"answer.{known}", detail=code.replace("_", " "))
+    return Shape("", "", body=body, goal=facts.goal.id)

@@ -1,0 +1,105 @@
+"""The status message: one a goal, edited in place. Pure."""
+
+from bot.chat.amounts import spent, spent_of
+from bot.chat.facts import Facts, Manner
+from bot.chat.times import clock_time, duration, moment
+from bot.goals.goal import Goal, State
+from bot.ports.chat import Button, Shape
+
+GLYPHS = {
+    State.READY: "⏳",
+    State.WORKING: "⏳",
+    State.AUDITING: "⏳",
+    State.WAITING: "⏸",
+    State.DECIDING: "❓",
+    State.PAUSED: "⏸",
+    State.BLOCKED: "⛔",
+    State.OVER_BUDGET: "💰",
+    State.COMPLETE: "✅",
+    State.CANCELLED: "✖",
+}
+
+_BUTTONS = {
+    State.READY: ("pause", "stop"),
+    State.WORKING: ("pause", "stop"),
+    State.AUDITING: ("pause", "stop"),
+    State.WAITING: ("resume", "pause", "cancel"),
+    State.DECIDING: ("pause", "cancel"),
+    State.PAUSED: ("resume", "cancel"),
+    State.BLOCKED: ("resume", "cancel"),
+    State.OVER_BUDGET: ("cancel",),
+    State.COMPLETE: (),
+    State.CANCELLED: (),
+}
+"""Verbs offered beside Details, by state."""
+
+
+def status(facts: Facts, manner: Manner) -> Shape:
+    """How the goal stands now."""
+    goal, texts = facts.goal, manner.texts
+    return Shape(
+        glyph=GLYPHS[goal.state],
+        word=texts(f"state.{goal.state}"),
+        facts=(texts("goal", number=goal.number), *_facts(facts, manner)),
+        body=facts.text(goal.objective),
+        now=_now(facts, manner),
+        tasks=tuple((task.title, task.state) for task in facts.tasks),
+        buttons=(*buttons(manner, *_BUTTONS[goal.state]), details(manner)),
+        goal=goal.id,
+        state=goal.state,
+    )
+
+
+def turns(goal: Goal, manner: Manner) -> str:
+    """`9 turns`."""
+    return manner.texts("turns.one" if goal.turn == 1 else "turns.many", n=goal.turn)
+
+
+def buttons(manner: Manner, *verbs: str) -> tuple[Button, ...]:
+    """A button for each verb."""
+    return tuple(Button(verb, manner.texts(f"button.{verb}")) for verb in verbs)
+
+
+def details(manner: Manner) -> Button:
+    """The button that shows what happened."""
+    return Button("trace", manner.texts("button.details"))
+
+
+def _facts(facts: Facts, manner: Manner) -> tuple[str, ...]:
+    goal, texts = facts.goal, manner.texts
+    if goal.is_final:
+        lasted = duration((goal.closed_at or facts.now) - goal.opened_at, texts)
+        return lasted, turns(goal, manner), spent(goal, texts)
+    money = spent_of(goal, texts)
+    if goal.state is State.PAUSED:
+        return texts("by", name=facts.name(goal.by, texts)), money
+    if goal.state is State.WAITING and goal.wait is not None:
+        until = moment(goal.wait.until, facts.now, manner.zone, texts)
+        return texts("until", time=until), money
+    if goal.state in (State.BLOCKED, State.OVER_BUDGET, State.DECIDING):
+        return turns(goal, manner), money
+    turn = max(goal.turn, 1)
+    most = max(turn, turn - goal.continuations - 1 + goal.allowance)
+    since = texts("since", time=clock_time(goal.opened_at, manner.zone))
+    return texts("turn_of", turn=turn, most=most), money, since
+
+
+def _now(facts: Facts, manner: Manner) -> str:
+    goal, texts = facts.goal, manner.texts
+    match goal.state:
+        case State.READY if goal.turn == 0:
+            return texts("status.opening")
+        case State.WAITING if goal.wait is not None:
+            why = facts.text(goal.wait.reason)
+            return why or texts(f"wait.{goal.wait.kind}", ref=goal.wait.ref)
+        case State.DECIDING if goal.decision is not None:
+            return texts("status.decision", number=goal.decision.number)
+        case State.PAUSED:
+            return texts("status.paused")
+        case State.WORKING | State.AUDITING | State.READY:
+            if goal.opening == "wrap_up":
+                return texts("now", what=texts("now.wrap_up"))
+            doing = next((task.title for task in facts.tasks if task.state == "doing"), "")
+            return texts("now", what=doing) if doing else ""
+        case _:
+            return ""

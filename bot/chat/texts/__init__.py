@@ -1,0 +1,36 @@
+"""
+Every sentence that people read, by language and key.
+
+Rule 1: no sentence that a person reads stands anywhere else in `bot.chat` or `adapters.console`.
+Rule 2: a template is a `str.format` template; what it names is given by keyword.
+Rule 3: a key that a language lacks is said in English.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from bot.chat.texts.english import ENGLISH
+
+DEFAULT: Final = "en"
+CATALOGUE: Final[Mapping[str, Mapping[str, str]]] = {DEFAULT: ENGLISH}
+
+
+class Texts:
+    """The sentences of one language."""
+
+    def __init__(self, language: str = DEFAULT) -> None:
+        self.language = language
+        self._own = CATALOGUE.get(language, ENGLISH)
+
+    def __call__(self, key: str, /, **values: object) -> str:
+        """The sentence of `key` with its values filled in. Raises KeyError for an unknown key."""
+        template = self._own.get(key) or ENGLISH[key]
+        return template.format(**values)
+
+    def has(self, key: str) -> bool:
+        """True where there is a sentence for `key`."""
+        return key in self._own or key in ENGLISH
+
+    def first(self, *keys: str, **values: object) -> str:
+        """The sentence of the first key that there is; the last one must be there."""
+        return self(next((key for key in keys if self.has(key)), keys[-1]), **values)

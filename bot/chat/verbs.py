@@ -1,0 +1,100 @@
+"""
+The one table of verbs: parser, help and README are made of it.
+
+Rule 1: a verb counts only in its own syntax: what follows the word must fit `takes`, whole.
+Rule 2: a verb that this version lacks is known by name only, to be answered and never offered.
+Rule 3: help line and example of a verb are texts `verb.NAME` and `verb.NAME.example`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from bot.chat.rights import Act
+from bot.chat.texts import Texts
+
+
+class Takes(Enum):
+    """What may follow a verb's word."""
+
+    NOTHING = ""
+    GOAL = "[G12]"
+    CONFIRMATION = "[G12] [yes]"
+    SCOPE = "[mine|room]"
+    AMOUNT = "[G12] <amount> [and resume]"
+    TEXT = "<text>"
+    GOAL_AND_TEXT = "[G12] <text>"
+    VERB = "[verb]"
+    WORD = "[word]"
+    """One word: only of verbs that this version lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A row of the table. `placeholder` stands for the text in help (`<objective>`)."""
+
+    name: str
+    takes: Takes
+    act: Act
+    placeholder: str = ""
+    is_served: bool = True
+
+    @property
+    def syntax(self) -> str:
+        """The verb as help shows it: `budget [G12] <amount> [and resume]`."""
+        takes = self.takes.value.replace("<text>", self.placeholder or "<text>")
+        return f"{self.name} {takes}".strip()
+
+
+def _lacking(name: str, takes: Takes = Takes.GOAL) -> Verb:
+    return Verb(name, takes, Act.SEE, is_served=False)
+
+
+START: Final = Verb("", Takes.TEXT, Act.START, "<objective>")
+"""No word at all: the whole text is an objective."""
+
+_SERVED: Final = (
+    Verb("ask", Takes.TEXT, Act.START),
+    Verb("status", Takes.GOAL, Act.SEE),
+    Verb("list", Takes.SCOPE, Act.SEE),
+    Verb("pause", Takes.GOAL, Act.PAUSE),
+    Verb("resume", Takes.GOAL, Act.RESUME),
+    Verb("stop", Takes.GOAL, Act.PAUSE),
+    Verb("cancel", Takes.CONFIRMATION, Act.CANCEL),
+    Verb("reopen", Takes.GOAL_AND_TEXT, Act.START, "<what is missing>"),
+    Verb("edit", Takes.GOAL_AND_TEXT, Act.EDIT, "<objective>"),
+    Verb("budget", Takes.AMOUNT, Act.BUDGET),
+    Verb("tasks", Takes.GOAL, Act.SEE),
+    Verb("trace", Takes.GOAL, Act.SEE),
+    Verb("help", Takes.VERB, Act.SEE),
+)
+
+_LACKING: Final = (
+    *(_lacking(name, Takes.TEXT) for name in ("plan", "next")),
+    *(_lacking(name, Takes.WORD) for name in ("model", "owner", "allow", "room", "search", "claim")),
+    *(
+        _lacking(name)
+        for name in (
+            "follow", "unfollow", "notify", "gate", "schedule", "watch", "hook", "files", "open",
+            "memory", "permissions", "hold", "release", "spend", "rewind", "fork", "forget", "why",
+        )
+    ),
+)  # fmt: skip
+
+VERBS: Final[Mapping[str, Verb]] = {verb.name: verb for verb in (*_SERVED, *_LACKING)}
+
+
+def served() -> tuple[Verb, ...]:
+    """The verbs that this version has, in the order of help; an objective comes first."""
+    return (START, *_SERVED)
+
+
+def help_line(verb: Verb, texts: Texts) -> str:
+    """What the verb does, in one line."""
+    return texts(f"verb.{verb.name or 'start'}")
+
+
+def example(verb: Verb, texts: Texts) -> str:
+    """The verb as somebody would type it, without the command's name."""
+    return texts(f"verb.{verb.name or 'start'}.example")

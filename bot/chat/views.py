@@ -1,0 +1,161 @@
+"""What `status`, `list`, `tasks`, `trace`, `budget` and `help` answer. Pure."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+from bot.chat.amounts import LEAST_NANO_USD, count, spent, spent_of, usd
+from bot.chat.facts import Facts, Manner
+from bot.chat.posts import asked, reason
+from bot.chat.status import status
+from bot.chat.times import clock_time
+from bot.chat.verbs import VERBS, example, help_line, served
+from bot.goals.events import Event
+from bot.goals.goal import Goal, State
+from bot.goals.limits import LEAST_BUDGET_TOKENS
+from bot.goals.money import Budget, Usage
+from bot.ports.journal import Line, Task
+from bot.ports.plain import TASK_GLYPHS, options, plain
+
+LIST_MOST = 20
+TRACE_MOST = 20
+LINE_CHARS = 72
+
+
+def one_line(text: str, most: int = LINE_CHARS) -> str:
+    """The text on one line, cut with an ellipsis."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
+
+
+def quoted(text: str) -> str:
+    """The text as the inside of a Markdown quotation that begins with `> `."""
+    return "\n> ".join(text.split("\n"))
+
+
+def status_text(facts: Facts, manner: Manner) -> str:
+    """How a goal stands, with what it waits for, why it stopped and what it cost."""
+    goal, texts = facts.goal, manner.texts
+    shape = replace(status(facts, manner), buttons=())
+    further = []
+    if goal.state is State.DECIDING and goal.decision is not None:
+        question, offered = asked(goal.decision, goal.reason, facts, manner)
+        further.append(question)
+        further.append(options(replace(shape, options=offered)))
+    if goal.state is State.BLOCKED:
+        further.extend(reason(goal.reason, facts, manner, facts.text(goal.note)))
+    if goal.ledger.estimated_nano_usd:
+        further.append(texts("estimated", amount=usd(goal.ledger.estimated_nano_usd)))
+    return "\n".join(part for part in (plain(shape), *further) if part)
+
+
+def list_text(goals: Sequence[tuple[Goal, str]], more: int, scope: str, manner: Manner) -> str:
+    """A line a goal, each with its objective."""
+    texts = manner.texts
+    if not goals:
+        return texts("said.list.empty" if scope else "said.list.empty.live")
+    lines = [
+        texts(
+            "said.list.line",
+            goal=texts("goal", number=goal.number),
+            state=texts(f"state.{goal.state}"),
+            facts=spent(goal, texts) if goal.is_final else spent_of(goal, texts),
+            objective=one_line(objective),
+        )
+        for goal, objective in goals
+    ]
+    if more:
+        lines.append(texts("said.list.more", n=more))
+    return "\n".join(lines)
+
+
+def tasks_text(goal: Goal, listed: Sequence[Task], manner: Manner) -> str:
+    """A line a task, with its evidence."""
+    if not listed:
+        return manner.texts("said.tasks.empty", goal=manner.texts("goal", number=goal.number))
+    return "\n".join(
+        f"{TASK_GLYPHS[task.state]} {task.title}" + (f" — {task.evidence}" if task.evidence else "")
+        for task in listed
+    )
+
+
+def trace_text(goal: Goal, lines: Sequence[Line], manner: Manner) -> str:
+    """The last entries of a goal's journal."""
+    texts = manner.texts
+    shown = lines[-TRACE_MOST:]
+    name = texts("goal", number=goal.number)
+    top = texts("said.trace.head", n=len(shown), total=len(lines), goal=name)
+    return "\n".join([top, "", *(f"    {trace_line(line, manner)}" for line in shown)])
+
+
+def trace_line(line: Line, manner: Manner) -> str:
+    """`14:05:07  ToolStarted bash  -> working`: when, what, the rule where it is not the event's."""
+    event = line.entry.event
+    time = clock_time(event.at, manner.zone)
+    what = f"{type(event).__name__} {describe(event)}".strip()
+    moved = line.entry.before is not None and line.entry.before != line.entry.after
+    arrow = f"-> {line.entry.after}" if moved else ""
+    return "  ".join(part for part in (time, what, f"({line.entry.rule})", arrow) if part)
+
+
+def describe(event: Event) -> str:
+    """The parts of an event that say something to a reader: names, kinds, counts; no hashes."""
+    words = []
+    for field in fields(event):
+        value = getattr(event, field.name)
+        if isinstance(value, Usage):
+            words.append(f"{count(value.tokens)} tokens")
+        elif field.name in _TOLD and value not in ("", None, ()):
+            words.append(str(value))
+    return " ".join(words)
+
+
+_TOLD = frozenset(
+    {"role", "model", "name", "outcome", "how", "failed", "verdict", "failure", "kind", "reason",
+     "why", "person", "failing", "broken", "stop_reason", "open", "done"}
+)  # fmt: skip
+
+
+def help_text(verb: str, manner: Manner) -> str:
+    """All verbs, or one with an example."""
+    texts = manner.texts
+    name = verb.lstrip("/!").lower()
+    if name in VERBS and not VERBS[name].is_served:
+        return texts("said.not_here")
+    if name in VERBS:
+        one = VERBS[name]
+        shown = {"syntax": one.syntax, "help": help_line(one, texts)}
+        return texts("said.help.verb", **shown, example=example(one, texts))
+    if name and difflib.get_close_matches(name, [v.name for v in served()], 1):
+        return texts("said.help.unknown", verb=name)
+    lines = [
+        texts("said.help.line", syntax=one.syntax, help=help_line(one, texts)) for one in served()
+    ]
+    return "\n".join([texts("said.help.head"), *lines, "", texts("said.help.foot")])
+
+
+def budget_text(budget: Budget, manner: Manner) -> str:
+    """The limits of a budget, those that there are."""
+    texts = manner.texts
+    parts = []
+    if budget.nano_usd is not None:
+        parts.append(usd(budget.nano_usd))
+    if budget.tokens is not None:
+        parts.append(texts("tokens", n=count(budget.tokens)))
+    if budget.active_s is not None:
+        parts.append(texts("hours", n=f"{budget.active_s / 3600:.1f}".removesuffix(".0")))
+    return texts("list_of").join(parts) or texts("said.budget.none")
+
+
+def rest(goal: Goal) -> Budget | None:
+    """What is left of a goal's budget, or None where it is too little to go on with."""
+    budget, ledger = goal.budget, goal.ledger
+    nano = None if budget.nano_usd is None else budget.nano_usd - ledger.nano_usd
+    tokens = None if budget.tokens is None else budget.tokens - ledger.tokens
+    active = None if budget.active_s is None else budget.active_s - ledger.active_s
+    too_little = (
+        (nano is not None and nano < LEAST_NANO_USD)
+        or (tokens is not None and tokens < LEAST_BUDGET_TOKENS)
+        or (active is not None and active <= 0)
+    )
+    return None if too_little else Budget(nano, tokens, active)

@@ -1,0 +1,49 @@
+"""
+A message as plain text: what every network can show, and what notifications and files hold.
+
+The head is glyph, word and facts; below it what it is about, what goes on, and what can be done.
+A glyph never stands without its word.
+"""
+
+from typing import Final
+
+from bot.ports.chat import Shape
+
+TASK_GLYPHS: Final = {"done": "☑", "doing": "▸", "open": "☐", "dropped": "☒"}
+SEPARATOR: Final = " · "
+WIDE: Final = 5
+"""Spaces between notes of one line."""
+
+
+def plain(shape: Shape) -> str:
+    """The message as lines of text, without a newline at the end."""
+    parts = [head(shape), shape.body, shape.now, options(shape), foot(shape)]
+    return "\n".join(part for part in parts if part)
+
+
+def head(shape: Shape) -> str:
+    """`⏳ Working · G12 · turn 7 of 20`, or nothing for an answer without a head."""
+    word = f"{shape.glyph} {shape.word}".strip()
+    return SEPARATOR.join(part for part in (word, *shape.facts) if part)
+
+
+def tasks(shape: Shape) -> str:
+    """`☑ Reproduce  ▸ Fix`: each task behind the glyph of its state."""
+    return "  ".join(f"{TASK_GLYPHS.get(state, '☐')} {title}" for title, state in shape.tasks)
+
+
+def options(shape: Shape) -> str:
+    """The answers that it offers, numbered, a line each."""
+    return "\n".join(f"{n}. {option}" for n, option in enumerate(shape.options, 1))
+
+
+def buttons(shape: Shape) -> str:
+    """`[Pause] [Stop]`."""
+    return " ".join(f"[{button.label}]" for button in shape.buttons)
+
+
+def foot(shape: Shape) -> str:
+    """Tasks, notes and buttons."""
+    last = (" " * WIDE).join(note for note in shape.notes if note)
+    line = "   ".join(part for part in (last, buttons(shape)) if part)
+    return "\n".join(part for part in (tasks(shape), line) if part)
