@@ -490,6 +490,12 @@ class MemoryRooms:
         found = [goal for goal in await self.goals() if goal.session == session]
         return found[0] if found else None
 
+    async def people(self, persons: Sequence[str]) -> Mapping[str, Speaker]:
+        """Who they are."""
+        known = {id: speaker for (_, speaker), id in self._rows.people.items()}
+        names = self._rows.names
+        return {id: Speaker(known[id], names[id]) for id in persons if id in known}
+
 
 class MemoryRecords:
     """Port Records."""
