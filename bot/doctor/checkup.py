@@ -1,0 +1,139 @@
+"""
+`headway doctor`: every check in a thread of its own, each with a time limit.
+
+Rule 1: a check looks; it makes, moves and migrates nothing that stays.
+Rule 2: a check that hangs is reported as hanging, and the process ends without it.
+Rule 3: what depends on settings that cannot be read is skipped and says so.
+"""
+
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bot.doctor import machine, model, process, sandbox, store
+from bot.doctor.finding import Finding, Found
+from bot.doctor.screen import Screen
+from bot.errors import HeadwayError
+from bot.settings import Settings, read_settings
+
+QUICK_S: Final = 10.0
+MODEL_S: Final = 15.0
+"""Two one-token calls, each with its own connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A name, what is done, and how long it may take. It returns what is well, or raises."""
+
+    name: str
+    look: Callable[[], str]
+    limit_s: float = QUICK_S
+
+
+def run(config: Path | None = None, *, as_json: bool = False) -> int:
+    """Look at everything, print it, and return the exit code: 0 unless something is wrong.
+
+    `config` is a settings file to use in place of the one that would be found.
+    """
+    hung = False
+    findings = []
+    with Screen(as_json=as_json) as screen:
+        for finding, is_hung in examined(config, screen.looking):
+            screen.show(finding)
+            findings.append(finding)
+            hung = hung or is_hung
+        screen.close(findings)
+    code = 1 if any(finding.state == "wrong" for finding in findings) else 0
+    if hung:
+        # Threads of that check would hold the interpreter's end back for as long as it hangs.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def examined(config: Path | None, looking: Callable[[str], None]) -> Iterator[tuple[Finding, bool]]:
+    """Each check's finding in order, and whether it hung. `looking` is told what is awaited."""
+    settings, finding = _read(config)
+    yield _settled(Check("Python", machine.python))
+    yield finding, False
+    if settings is None:
+        yield _settled(Check("clock", machine.clock))
+        for name in ("state folder", "disk", "database", "process", "sandbox", "model", "prices"):
+            yield Finding(name, "skipped", "Not looked at: the settings come first."), False
+        return
+    begun = [(check, _begin(check), time.monotonic()) for check in _checks(settings)]
+    for check, answer, started in begun:
+        looking(check.name)
+        yield _awaited(check, answer, started)
+
+
+def _checks(settings: Settings) -> tuple[Check, ...]:
+    return (
+        Check("clock", lambda: machine.clock(settings)),
+        Check("state folder", lambda: machine.state_folder(settings)),
+        Check("disk", lambda: machine.disk(settings)),
+        Check("database", lambda: store.database(settings)),
+        Check("process", lambda: process.running(settings)),
+        Check("sandbox", lambda: sandbox.works(settings), MODEL_S),
+        Check("model", lambda: model.answers(settings), MODEL_S),
+        Check("prices", lambda: model.prices(settings)),
+    )
+
+
+def _read(config: Path | None) -> tuple[Settings | None, Finding]:
+    box: list[Settings] = []
+
+    def look() -> str:
+        box.append(read_settings(config))
+        return machine.settings_file(box[0])
+
+    finding, _ = _settled(Check("settings", look))
+    return (box[0] if box else None), finding
+
+
+def _settled(check: Check) -> tuple[Finding, bool]:
+    return _awaited(check, _begin(check), time.monotonic())
+
+
+def _begin(check: Check) -> "queue.SimpleQueue[Finding]":
+    answer: queue.SimpleQueue[Finding] = queue.SimpleQueue()
+    threading.Thread(
+        target=lambda: answer.put(_looked(check)), name=f"doctor {check.name}", daemon=True
+    ).start()
+    return answer
+
+
+def _looked(check: Check) -> Finding:
+    try:
+        return Finding(check.name, "ok", check.look())
+    except Found as found:
+        return Finding(check.name, found.state, str(found))
+    except HeadwayError as error:
+        return Finding(check.name, "wrong", str(error))
+    except Exception as error:  # noqa: BLE001 - one check must not take the others with it
+        return Finding(
+            check.name,
+            "wrong",
+            f"The check itself failed ({type(error).__name__}: {error}). Report it.",
+        )
+
+
+def _awaited(
+    check: Check, answer: "queue.SimpleQueue[Finding]", started: float
+) -> tuple[Finding, bool]:
+    left = max(0.0, started + check.limit_s - time.monotonic())
+    try:
+        return answer.get(timeout=left), False
+    except queue.Empty:
+        text = (
+            f"No answer within {check.limit_s:g} s. Look at what it depends on: "
+            "the disk, the network, a key file that is a pipe."
+        )
+        return Finding(check.name, "wrong", text), True

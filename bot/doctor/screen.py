@@ -1,0 +1,78 @@
+"""The doctor's words on a terminal, in a pipe, or as JSON."""
+
+import io
+import json
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.status import Status
+
+from bot.doctor.finding import Finding, State
+
+SIGNS: Final[dict[State, str]] = {
+    "ok": "[green]✓ ok[/]     ",
+    "warning": "[yellow]! warning[/]",
+    "wrong": "[red]✗ wrong[/]  ",
+    "skipped": "[dim]- skipped[/]",
+}
+NAME_CHARS: Final = 13
+
+
+class Screen:
+    """Prints one line a finding; on a terminal it says besides what is being looked at."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")
+        self._as_json = as_json
+        self._console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+        self._status: Status | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._still()
+
+    def looking(self, check: str) -> None:
+        """Say what is awaited."""
+        if self._as_json or not self._console.is_interactive:
+            return
+        self._still()
+        self._status = self._console.status(f"Looking at the {check} ...")
+        self._status.start()
+
+    def show(self, finding: Finding) -> None:
+        """Print a finding."""
+        if not self._as_json:
+            self._still()
+            sign, name = SIGNS[finding.state], finding.check.ljust(NAME_CHARS)
+            self._console.print(f"{sign} {name} {escape(finding.text)}")
+
+    def close(self, findings: Sequence[Finding]) -> None:
+        """Print what it comes to, or the whole as JSON."""
+        self._still()
+        bad = [finding.check for finding in findings if finding.state == "wrong"]
+        if self._as_json:
+            rows = [
+                {"check": each.check, "state": each.state, "text": each.text} for each in findings
+            ]
+            self._console.print_json(json.dumps({"ok": not bad, "checks": rows}))
+        elif bad:
+            self._console.print(f"\n[red]✗ Mend first:[/] {', '.join(bad)}.")
+        else:
+            self._console.print("\n[green]✓ Ready.[/] Start with `headway chat`.")
+
+    def _still(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None

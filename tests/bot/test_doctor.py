@@ -1,0 +1,385 @@
+"""The doctor, before faults made on purpose: each has its own sentence, with the mend."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from adapters.sandbox.bubblewrap import find_bwrap
+from bot.doctor import checkup, machine
+from bot.doctor.finding import Finding
+from scheduler.control import SOCKET
+from tests.peers.messages_api import KEY, BlockingMessagesApi, started
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ("claude-sonnet-5-5", "claude-haiku-5-5", "homemade-1")
+NOBODY = 65534
+DOCTOR = "import sys; from bot.doctor import run; sys.exit(run(as_json=True))"
+HASTY_DOCTOR = (
+    "from bot.doctor import checkup, model; checkup.MODEL_S, model.ANSWER_S = 4.0, 2.0; " + DOCTOR
+)
+
+
+@dataclass(frozen=True)
+class Patient:
+    """A healthy installation, to be hurt in one place."""
+
+    home: Path
+    state: Path
+    variables: pytest.MonkeyPatch
+    api: BlockingMessagesApi
+
+    def set(self, **variables: str | Path) -> None:
+        for name, value in variables.items():
+            self.variables.setenv(name.upper(), str(value))
+
+    def toml(self, text: str) -> Path:
+        path = self.home / "headway.toml"
+        path.write_text(text, "utf-8")
+        path.chmod(0o600)
+        return path
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[BlockingMessagesApi]:
+    models = ("--models", ",".join(MODELS))
+    with started("adapters.rehearsal.demo:script", *models) as running:
+        yield running
+
+
+@pytest.fixture
+def patient(
+    api: BlockingMessagesApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Patient]:
+    for name in list(os.environ):
+        if name.startswith(("HEADWAY_", "ANTHROPIC_", "XDG_")):
+            monkeypatch.delenv(name)
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    monkeypatch.chdir(tmp_path)
+    patient = Patient(tmp_path, state, monkeypatch, api)
+    patient.set(home=tmp_path, headway_state_dir=state)
+    patient.set(headway_base_url=api.url, headway_api_key=KEY)
+    yield patient
+    api.clear_faults()
+
+
+def examined(config: Path | None = None) -> dict[str, Finding]:
+    return {each.check: each for each, _ in checkup.examined(config, lambda _: None)}
+
+
+def wrongs(found: dict[str, Finding]) -> set[str]:
+    return {name for name, each in found.items() if each.state != "ok"}
+
+
+def in_a_process(
+    *before: str, doctor: str = DOCTOR, **environment: str
+) -> tuple[int, dict[str, Finding]]:
+    """The real doctor, started by the command `before`, if one is given."""
+    done = subprocess.run(
+        [*before, sys.executable, "-c", doctor],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    rows = json.loads(done.stdout)["checks"]
+    return done.returncode, {row["check"]: Finding(**row) for row in rows}
+
+
+def test_a_healthy_installation_is_ready(
+    patient: Patient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = checkup.run()
+
+    printed = capsys.readouterr().out
+    assert code == 0, printed
+    assert "✓ Ready." in printed
+    assert printed.count("✓ ok") == 10
+    assert not (patient.state / "headway.db").exists()
+
+
+def test_json_is_for_programs(patient: Patient, capsys: pytest.CaptureFixture[str]) -> None:
+    patient.set(headway_api_key="stale")
+
+    code = checkup.run(as_json=True)
+
+    told = json.loads(capsys.readouterr().out)
+    assert (code, told["ok"]) == (1, False)
+    assert [row["check"] for row in told["checks"] if row["state"] == "wrong"] == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("modle = 'x'", "modle is not a setting"),
+        ("modle = 'x'", "Did you mean model?"),
+        ("budget_tokens = 5", "greater than or equal to 20000"),
+        ("budget_usd = -1", "budget_usd is wrong"),
+        ("sandbox = 'docker'", "sandbox is wrong"),
+        ("model = ", "cannot be read"),
+        ("[limits]\nstall_turn = 2", "Did you mean limits.stall_turns?"),
+    ],
+)
+def test_a_wrong_line_in_the_settings_file_is_named(
+    patient: Patient, text: str, sentence: str
+) -> None:
+    patient.toml(text)
+
+    found = examined()
+
+    assert found["settings"].state == "wrong"
+    assert sentence in found["settings"].text
+    assert found["model"].state == "skipped"
+
+
+def test_a_misspelt_variable_is_answered_with_the_nearest_name(patient: Patient) -> None:
+    patient.set(headway_bugdet_usd="3")
+
+    found = examined()
+
+    assert "Did you mean HEADWAY_BUDGET_USD?" in found["settings"].text
+
+
+def test_a_settings_file_that_is_not_there_is_no_default(patient: Patient) -> None:
+    found = examined(patient.home / "absent.toml")
+
+    assert "There is no settings file" in found["settings"].text
+
+
+def test_a_key_in_a_file_open_to_others_is_warned_of(patient: Patient) -> None:
+    path = patient.toml(f"api_key = '{KEY}'")
+    path.chmod(0o644)
+
+    found = examined()
+
+    assert found["settings"].state == "warning"
+    assert f"chmod 600 {path.name}" in found["settings"].text
+
+
+def test_a_state_folder_that_does_not_exist_yet_is_fine(patient: Patient) -> None:
+    patient.set(headway_state_dir=patient.home / "new/deeper")
+
+    found = examined()
+
+    assert "made at the first start" in found["state folder"].text
+    assert wrongs(found) == set()
+    assert not (patient.home / "new").exists()
+
+
+def test_a_state_folder_that_cannot_be_made_is_named(patient: Patient) -> None:
+    patient.set(headway_state_dir="/proc/headway")
+
+    found = examined()
+
+    assert found["state folder"].state == "wrong"
+    assert "cannot be made" in found["state folder"].text
+
+
+def test_a_file_in_the_state_folders_place_is_named(patient: Patient) -> None:
+    patient.set(headway_state_dir=patient.toml(""))
+
+    found = examined()
+
+    assert "is a file, not a folder" in found["state folder"].text
+
+
+def test_a_state_folder_of_somebody_else_is_named(patient: Patient) -> None:
+    if os.geteuid() == 0:
+        os.chown(patient.state, NOBODY, NOBODY)
+    else:
+        patient.set(headway_state_dir="/usr")
+
+    found = examined()
+
+    assert "belongs to" in found["state folder"].text
+
+
+def test_a_state_folder_open_to_others_is_warned_of(patient: Patient) -> None:
+    patient.state.chmod(0o755)
+
+    found = examined()
+
+    assert found["state folder"].state == "warning"
+    assert "chmod 700" in found["state folder"].text
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("size", "state", "sentence"), [(9, "wrong", "is full"), (200, "warning", "Make room soon")]
+)
+def test_a_disk_that_runs_full_is_named(
+    patient: Patient, size: int, state: str, sentence: str
+) -> None:
+    small = [find_bwrap(), "--dev-bind", "/", "/", "--size", str(size << 20)]
+
+    _, found = in_a_process(*small, "--tmpfs", str(patient.state), "--")
+
+    assert found["disk"].state == state
+    assert sentence in found["disk"].text
+
+
+def test_a_clock_that_was_set_back_is_named(patient: Patient) -> None:
+    database = patient.state / "headway.db-wal"
+    database.touch()
+    later = time.time() + 3600
+    os.utime(database, (later, later))
+
+    found = examined()
+
+    assert found["clock"].state == "wrong"
+    assert "60 min later" in found["clock"].text
+
+
+def test_a_socket_left_by_a_killed_process_is_said_to_be_harmless(patient: Patient) -> None:
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(patient.state / SOCKET))
+
+    found = examined()
+
+    assert found["process"].state == "warning"
+    assert "Nothing is lost" in found["process"].text
+
+
+@pytest.mark.sandbox
+def test_a_kernel_that_forbids_user_namespaces_is_named_with_the_mend(patient: Patient) -> None:
+    walled = [find_bwrap(), "--dev-bind", "/", "/", "--unshare-user", "--disable-userns", "--"]
+
+    code, found = in_a_process(*walled)
+
+    assert code == 1
+    assert found["sandbox"].state == "wrong"
+    assert "user namespaces are forbidden" in found["sandbox"].text
+
+
+def test_no_sandbox_is_a_choice_that_is_shown(patient: Patient) -> None:
+    patient.set(headway_sandbox="none")
+
+    found = examined()
+
+    assert found["sandbox"].state == "warning"
+    assert "all rights of this user" in found["sandbox"].text
+
+
+def test_a_missing_key_is_named_with_where_it_goes(patient: Patient) -> None:
+    patient.variables.delenv("HEADWAY_API_KEY")
+
+    found = examined()
+
+    assert "Set ANTHROPIC_API_KEY" in found["model"].text
+
+
+def test_a_wrong_key_is_named(patient: Patient) -> None:
+    patient.set(headway_api_key="stale")
+
+    found = examined()
+
+    assert found["model"].state == "wrong"
+    assert "valid key" in found["model"].text
+
+
+def test_an_unreadable_key_file_is_named(patient: Patient) -> None:
+    patient.set(headway_api_key_file=patient.home / "absent.key")
+
+    found = examined()
+
+    assert "cannot be read" in found["model"].text
+
+
+@pytest.mark.parametrize("which", ["model", "audit_model"])
+def test_a_model_that_is_not_served_is_named(patient: Patient, which: str) -> None:
+    patient.set(**{f"headway_{which}": "claude-nonesuch-9"})
+
+    found = examined()
+
+    assert found["model"].state == "wrong"
+    assert found["model"].text.startswith("claude-nonesuch-9 at http")
+    assert "Set `model`" in found["model"].text
+
+
+def test_an_address_where_nobody_listens_is_named(patient: Patient) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        patient.set(headway_base_url=address)
+
+        found = examined()
+
+    assert found["model"].state == "wrong"
+    assert address in found["model"].text
+    assert "base_url" in found["model"].text
+
+
+def test_an_address_that_is_none_is_named(patient: Patient) -> None:
+    patient.set(headway_base_url="localhost:8080/v1")
+
+    found = examined()
+
+    assert found["model"].state == "wrong"
+
+
+def test_an_overloaded_endpoint_is_a_warning_since_it_passes(patient: Patient) -> None:
+    patient.api.fault({"status": 529})
+
+    found = examined()
+
+    assert found["model"].state == "warning"
+    assert "passes by itself" in found["model"].text
+
+
+def test_a_model_without_a_price_is_warned_of(patient: Patient) -> None:
+    patient.set(headway_model="homemade-1")
+
+    found = examined()
+
+    assert found["prices"].state == "warning"
+    assert "homemade-1 is not known" in found["prices"].text
+    assert "budget_tokens" in found["prices"].text
+
+
+@pytest.mark.process
+def test_what_hangs_is_named_and_holds_nothing_up(patient: Patient) -> None:
+    os.mkfifo(patient.home / "key", 0o600)
+
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(patient.state / SOCKET))
+        silent.listen(1)
+        code, found = in_a_process(
+            doctor=HASTY_DOCTOR, HEADWAY_API_KEY_FILE=str(patient.home / "key")
+        )
+
+    assert code == 1
+    assert wrongs(found) == {"process", "model"}
+    assert "does not answer" in found["process"].text
+    assert "No answer within 4 s" in found["model"].text
+
+
+@pytest.mark.process
+def test_an_endpoint_that_takes_the_call_and_says_nothing_is_named(patient: Patient) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        patient.set(headway_base_url=f"http://127.0.0.1:{silent.getsockname()[1]}")
+
+        code, found = in_a_process(doctor=HASTY_DOCTOR)
+
+    assert code == 1
+    assert found["model"].state == "wrong"
+    assert "No answer within 2 s" in found["model"].text
+    assert "base_url" in found["model"].text
+
+
+def test_an_old_python_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "LEAST_PYTHON", (4, 0))
+
+    finding, _ = checkup.examined(None, lambda _: None).__next__()
+
+    assert finding.state == "wrong"
+    assert "Headway needs 3.11" in finding.text
