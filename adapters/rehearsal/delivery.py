@@ -138,8 +138,8 @@ class Delivery:
             if due > sent:
                 await response.write(b"".join(stream.deltas[sent:due]))
                 sent = due
-            await asyncio.sleep(max(self.pace.tick_s, began_s + sent * step_s - clock()))
-        await asyncio.sleep(began_s + duration_s - clock())
+            next_s = max(clock() + self.pace.tick_s, began_s + sent * step_s)
+            await asyncio.sleep(min(next_s, began_s + duration_s) - clock())
         await response.write_eof(stream.tail)
         record.delivered = True
         return response
