@@ -1,0 +1,111 @@
+"""
+The tools that speak to the conversation itself: `ask_person`, `wait_for`, `plan`, `finish_note`.
+
+They do nothing outside: their events are staged with their results, in one unit.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bot.agent import prompts
+from bot.agent.record import Record
+from bot.goals.events import DecisionAsked, NoteLeft, TasksPlanned, WaitAsked
+from bot.goals.goal import Wait
+from bot.goals.limits import Limits
+from bot.ports import question
+from bot.ports.clock import Clock
+from bot.ports.journal import Content, Journal, Task
+from bot.tools.ask_person import ask
+from bot.tools.finish_note import note
+from bot.tools.plan import plan
+from bot.tools.wait_for import wait_for
+
+Told = tuple[bool, str]
+"""Whether it was taken, and what the agent is told."""
+
+
+class Asks:
+    """What the agent asks of the loop in one turn."""
+
+    def __init__(
+        self,
+        record: Record,
+        journal: Journal,
+        clock: Clock,
+        limits: Limits,
+        ids: Callable[[], str],
+        *,
+        tools_on: bool,
+    ) -> None:
+        self._record, self._journal, self._clock = record, journal, clock
+        self._limits, self._ids, self._tools_on = limits, ids, tools_on
+        self._tasks: tuple[Task, ...] | None = None
+
+    async def take(self, name: str, args: Mapping[str, Any], tool_use: str) -> Told:
+        """Stage what the call asks for. Raises as the journal does."""
+        match name:
+            case "ask_person":
+                return self._ask(args, tool_use)
+            case "wait_for":
+                return self._wait(args)
+            case "plan":
+                return await self._plan(args)
+            case _:
+                return self._note(args)
+
+    def _ask(self, args: Mapping[str, Any], tool_use: str) -> Told:
+        goal = self._record.goal
+        asked = ask(args)
+        text = Content(question.written(asked.question, asked.options), "agent")
+        if text.hash in goal.questions:
+            return False, "You have asked this already. Do not ask it again; go on without it."
+        told = prompts.asked(goal)
+        self._record.stage(
+            DecisionAsked(self._ids(), "question", text.hash, tool_use), contents=(text,)
+        )
+        return True, told
+
+    def _wait(self, args: Mapping[str, Any]) -> Told:
+        wanted = wait_for(args)
+        now = self._clock.now()
+        if wanted.kind == "process":
+            return False, (
+                "There are no processes that outlive a command, so there is none to wait for. "
+                "Use kind probe with a command that succeeds when it is done, or kind time."
+            )
+        if wanted.kind == "probe" and not self._tools_on:
+            return False, "Without a sandbox there are no probes. Use kind time or message."
+        if wanted.until is not None and wanted.until <= now:
+            return False, "That time is past. Give one in the future, or go on now."
+        until = now + self._limits.wait_most_s if wanted.until is None else wanted.until
+        reason = Content(wanted.reason, "agent")
+        wait = Wait(self._ids(), wanted.kind, wanted.ref, until, reason.hash)
+        self._record.stage(WaitAsked(wait), contents=(reason,))
+        return True, "The goal is parked on this when your turn ends. End it now."
+
+    async def _plan(self, args: Mapping[str, Any]) -> Told:
+        planned = plan(args).tasks
+        if self._tasks is None:
+            self._tasks = await self._journal.tasks(self._record.goal.id)
+        were_done = {task.title for task in self._tasks if task.state == "done"}
+        done = [task for task in planned if task.state == "done"]
+        closed = sum(1 for task in done if task.evidence and task.title not in were_done)
+        left = sum(1 for task in planned if task.state in ("open", "doing"))
+        content = Content(_listed(planned), "agent")
+        self._tasks = planned
+        self._record.stage(
+            TasksPlanned(content.hash, left, len(done), closed), contents=(content,), tasks=planned
+        )
+        return True, f"The list is kept: {left} to do, {len(done)} done."
+
+    def _note(self, args: Mapping[str, Any]) -> Told:
+        left = Content(note(args).text, "agent")
+        self._record.stage(NoteLeft(left.hash), contents=(left,))
+        return True, "The note is kept."
+
+
+def _listed(tasks: tuple[Task, ...]) -> str:
+    return "\n".join(
+        f"[{task.state}] {task.title}" + (f" ({task.evidence})" if task.evidence else "")
+        for task in tasks
+    )

@@ -1,0 +1,151 @@
+"""
+One model call as a step: reserved, started, sent, settled.
+
+Rule 1: the start and its reservation are committed before anything is sent.
+Rule 2: a reply lost in flight is charged in full and the call is made again, three times at most.
+Rule 3: a reply is settled by what is staged; the next commit writes it, with what follows from it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bot.agent.agent_settings import AgentSettings
+from bot.agent.record import Record
+from bot.errors import BadRequest, ModelBusy, ModelRefusesUs
+from bot.goals.estimate import estimate_tokens
+from bot.goals.events import CallLost, CallReleased, CallRole, CallSettled, CallStarted
+from bot.ports.journal import Content
+from bot.ports.model import Model, ModelReply, ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class NoReply:
+    """Why there is none: `budget`, `moved` (the goal has), or `failed` with the class."""
+
+    why: str
+    failed: str = ""
+
+
+Prepare = Callable[[], ModelRequest]
+
+
+class Calls:
+    """Makes the calls of one turn."""
+
+    def __init__(
+        self, record: Record, model: Model, settings: AgentSettings, ids: Callable[[], str]
+    ) -> None:
+        self._record, self._model = record, model
+        self._settings, self._ids = settings, ids
+        self.open = ""
+        """The call whose start is staged or committed, and which is not settled."""
+        self.is_sent = False
+
+    async def make(
+        self, role: CallRole, prepare: Prepare, *, is_kept: bool
+    ) -> ModelReply | NoReply:
+        """Make one call.
+
+        Args:
+            role: what for.
+            prepare: the request, from the transcript as it then is.
+            is_kept: the reply is kept as a content.
+
+        Raises:
+            StoreBusy, StoreUnusable: as the journal.
+        """
+        kind = ""
+        for _ in range(self._settings.losses_in_a_row):
+            request = prepare()
+            refused = await self._start(role, request)
+            if refused is not None:
+                return refused
+            try:
+                # What others wrote while the start was committed may stand before it now.
+                reply = await self._send(prepare() if self._record.was_read_anew else request)
+            except ModelBusy as busy:
+                kind = busy.kind
+                if not busy.maybe_served:
+                    return self._released(kind)
+                self._record.stage(CallLost(self._taken(), kind))
+            except (BadRequest, ModelRefusesUs) as error:
+                return self._released(error.kind)
+            else:
+                self._settle(reply, is_kept)
+                return reply
+        return NoReply("failed", kind)
+
+    async def _start(self, role: CallRole, request: ModelRequest) -> NoReply | None:
+        record, strand = self._record, self._record.transcript.own
+        call = self._ids()
+        prompt = estimate_tokens(
+            system=request.system, tools=request.tools, messages=request.messages
+        )
+        speaks = role in ("agent", "wrap_up")
+        record.stage(
+            CallStarted(
+                call,
+                role,
+                request.model,
+                prompt + request.max_tokens,
+                self._dearest(request, prompt),
+                messages=strand.carried_messages if speaks else 0,
+                revision=strand.carried_revision if speaks else 0,
+            )
+        )
+        self.open, self.is_sent = call, False
+        rules = await record.commit()
+        if rules[-1:] == ("call_started",) and not record.is_over:
+            return None
+        self.open = ""
+        if record.is_over:
+            return NoReply("moved")
+        return NoReply("budget")
+
+    async def _send(self, request: ModelRequest) -> ModelReply:
+        self.is_sent = True
+        return await self._model.call(request)
+
+    def _settle(self, reply: ModelReply, is_kept: bool) -> None:
+        contents: tuple[Content, ...] = ()
+        if is_kept and reply.content and reply.stop_reason != "refusal":
+            contents = (self._record.keep_reply(reply.content),)
+        self._record.stage(
+            CallSettled(
+                self._taken(),
+                reply.usage,
+                self._cost(reply),
+                content=contents[0].hash if contents else "",
+                stop_reason=reply.stop_reason,
+            ),
+            contents=contents,
+        )
+
+    def _released(self, kind: str) -> NoReply:
+        self._record.stage(CallReleased(self._taken(), kind))
+        return NoReply("failed", kind)
+
+    def _taken(self) -> str:
+        call, self.open, self.is_sent = self.open, "", False
+        return call
+
+    def _dearest(self, request: ModelRequest, prompt: int) -> int | None:
+        """The most that the call may cost, nano-dollars: the whole prompt written to the cache."""
+        costs = []
+        for model in (request.model, *self._settings.fallback_models):
+            price = self._model.price(model, prompt_tokens=prompt)
+            if price is not None:
+                token = max(price.input, price.cache_write_5m)
+                costs.append(prompt * token + request.max_tokens * price.output)
+            elif model == request.model:
+                return None
+        return max(costs)
+
+    def _cost(self, reply: ModelReply) -> int | None:
+        total = 0
+        for model, usage in reply.parts or ((reply.model, reply.usage),):
+            price = self._model.price(model, prompt_tokens=usage.tokens - usage.output)
+            if price is None:
+                return None
+            total += price.of(usage)
+        return total

@@ -1,0 +1,62 @@
+"""
+What the agent's tools do outside the conversation: one sandbox session a turn, opened when needed.
+
+A sandbox that is absent or dies is a result for the agent, never an error of the turn.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from bot.errors import NoSandbox
+from bot.ports.sandbox import Outcome, Profile, Sandbox, Session
+
+GRACE_S = 5.0
+"""A command's own limit ends it before the call's."""
+
+
+class Hands:
+    """The session of one turn over its workspace."""
+
+    def __init__(self, sandbox: Sandbox | None, workspace: str, profile: Profile) -> None:
+        self._sandbox, self._workspace, self._profile = sandbox, workspace, profile
+        self._session: Session | None = None
+        self._opening = asyncio.Lock()
+
+    @property
+    def are_on(self) -> bool:
+        """There is a sandbox."""
+        return self._sandbox is not None
+
+    async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:
+        """Run one tool. Cancelling it ends what it started."""
+        own_s = args.get("timeout_s")
+        limit_s = timeout_s if own_s is None else own_s + GRACE_S
+        try:
+            return await (await self._opened()).call(tool, args, timeout_s=limit_s)
+        except NoSandbox as error:
+            return Outcome(False, f"The tools are off: {error}")
+
+    async def stale(self, read: Mapping[str, str]) -> tuple[str, ...]:
+        """Which of the files that were read are not so any more."""
+        if not read or self._sandbox is None:
+            return ()
+        try:
+            now = await (await self._opened()).hashes(tuple(read))
+        except NoSandbox:
+            return ()
+        return tuple(path for path, hash in read.items() if now.get(path) != hash)
+
+    async def close(self) -> None:
+        """End everything that the turn started."""
+        if self._session is not None:
+            session, self._session = self._session, None
+            await session.close()
+
+    async def _opened(self) -> Session:
+        if self._sandbox is None:
+            raise NoSandbox("there is no sandbox on this machine.")
+        async with self._opening:
+            if self._session is None:
+                self._session = await self._sandbox.open(self._workspace, self._profile)
+            return self._session

@@ -1,0 +1,261 @@
+"""
+A goal's journal as its running turn holds it: staged, committed, and kept equal to the store.
+
+Rule 1: `stage` says what has happened or is about to; `commit` makes it so. Nothing is sent or
+        started before the commit that records it has returned.
+Rule 2: what a staged event does is foretold by the machine's own rules. Where the store's outcome
+        differs (a person came in between), the transcript is read anew.
+Rule 3: where the goal has moved on and does not take a unit, what did happen is still written:
+        replies that are owed for, and results of tools that ran.
+Rule 4: a commit under way is never abandoned: a cancelled caller hears of it after its outcome.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bot.agent.request import Parsed, messages
+from bot.agent.transcript import Transcript
+from bot.errors import IllegalMove, Refused
+from bot.goals import machine
+from bot.goals.events import BOOKINGS, Event, ToolEnded, ToolStarted
+from bot.goals.goal import Goal, State
+from bot.goals.limits import Limits
+from bot.ports.clock import Clock
+from bot.ports.journal import Applied, Content, Journal, Lease, Line, Task, Unit
+from bot.ports.model import Json
+
+
+class Record:
+    """One goal's journal in memory. Kept between turns; `attach` makes it current."""
+
+    def __init__(self, goal: Goal, journal: Journal, clock: Clock, limits: Limits) -> None:
+        self.goal = goal
+        self.is_fenced = False
+        self.was_read_anew = False
+        """The last commit was not what was foretold: requests must be built again."""
+        self.transcript = Transcript(goal.id)
+        self.parsed: Parsed = {}
+        self.asides: dict[int, str] = {}
+        self._journal, self._clock, self._limits = journal, clock, limits
+        self._epoch = 0
+        self._contents: dict[str, str] = {}
+        self._persons_at = 0.0
+        self._position = 0
+        self._seqs: dict[str, int] = {}
+        self._before = goal
+        self._staged: list[Event] = []
+        self._staged_contents: list[Content] = []
+        self._staged_tasks: tuple[Task, ...] | None = None
+        self._foretold: list[str] | None = []
+
+    @property
+    def is_over(self) -> bool:
+        """The goal is no longer this turn's to work at."""
+        return self.is_fenced or self.goal.state is not State.WORKING
+
+    @property
+    def chars(self) -> int:
+        """How much text it holds."""
+        return sum(map(len, self._contents.values()))
+
+    @property
+    def contents(self) -> dict[str, str]:
+        """The texts that are known, by hash."""
+        return self._contents
+
+    async def attach(self, lease: Lease, fresh_s: float) -> None:
+        """Go on under a lease, with the journal as it is now. Raises as the journal does."""
+        self._epoch, self.is_fenced = lease.epoch, False
+        self._forget_staged()
+        if self._seqs.get(lease.goal.id) != lease.goal.seq:
+            await self._read_on()
+        else:
+            self.goal = lease.goal
+        await self._fetch(fresh_s)
+
+    async def catch_up(self, fresh_s: float) -> None:
+        """Take what others wrote since; what is staged stands after it.
+
+        Args:
+            fresh_s: how old people's texts may be.
+        """
+        known = self._before if self._staged else self.goal
+        if (await self._journal.goal(self.goal.id)).seq != known.seq:
+            await self._restage()
+        await self._fetch(fresh_s)
+
+    def stage(
+        self,
+        *events: Event,
+        contents: Sequence[Content] = (),
+        tasks: tuple[Task, ...] | None = None,
+    ) -> None:
+        """Add to the unit in the making."""
+        if not self._staged:
+            self._before = self.goal
+        self._staged += events
+        self._staged_contents += contents
+        self._contents.update((content.hash, content.text) for content in contents)
+        if tasks is not None:
+            self._staged_tasks = tasks
+        for event in events:
+            self._foretell(event)
+
+    async def commit(self) -> tuple[str, ...]:
+        """Write what is staged; returns the rule of each event that was written.
+
+        Raises:
+            StoreBusy, StoreUnusable: nothing is known to be written.
+            CancelledError: after the outcome is known.
+        """
+        task = asyncio.ensure_future(self._settle())
+        cancelled = None
+        while not task.done():
+            try:
+                await asyncio.wait((task,))
+            except asyncio.CancelledError as error:
+                cancelled = error
+        rules = task.result()
+        if cancelled is not None:
+            raise cancelled
+        return rules
+
+    def messages(self) -> tuple[Json, ...]:
+        """The conversation as the next request tells it."""
+        pieces = self.transcript.own.pieces
+        return messages(pieces, self._contents, parsed=self.parsed, asides=self.asides)
+
+    def keep_reply(self, blocks: Sequence[Json]) -> Content:
+        """The content row of a reply."""
+        return Content(json.dumps(list(blocks), ensure_ascii=False), "agent")
+
+    def _forget_staged(self) -> None:
+        self._before = self.goal
+        self._staged, self._staged_contents, self._staged_tasks = [], [], None
+        self._foretold = []
+
+    def _foretell(self, event: Event) -> None:
+        if self._foretold is None:
+            return
+        try:
+            moved = machine.decide(self.goal, event, self._limits)
+        except (IllegalMove, Refused):
+            self._foretold = None
+            return
+        entry = machine.entry(self.goal, event, moved)
+        self.transcript.feed(Line(self.goal.id, 0, entry))
+        self.goal = moved.goal
+        self._foretold.append(moved.rule)
+
+    async def _settle(self) -> tuple[str, ...]:
+        unit = Unit(
+            self.goal.id,
+            tuple(self._staged),
+            tuple(self._staged_contents),
+            self._epoch,
+            self._staged_tasks,
+        )
+        foretold, seq = self._foretold, self.goal.seq
+        self._forget_staged()
+        self.was_read_anew = False
+        if not unit.events:
+            return ()
+        try:
+            applied = await self._journal.commit(unit)
+        except (IllegalMove, Refused):
+            return await self._settle_facts(unit)
+        self.is_fenced = applied.fenced
+        if applied.goal.seq == seq and list(applied.rules) == foretold:
+            self._adopt(applied)
+        else:
+            self.goal = applied.goal
+            await self._read_anew()
+        return applied.rules
+
+    async def _settle_facts(self, unit: Unit) -> tuple[str, ...]:
+        """Write what has happened, into a goal that has moved on."""
+        asked = {e.tool_use for e in unit.events if isinstance(e, ToolStarted)}
+        for kinds in ((*BOOKINGS, ToolEnded), BOOKINGS):
+            facts = tuple(
+                event
+                for event in unit.events
+                if isinstance(event, kinds)
+                and not (isinstance(event, ToolEnded) and event.tool_use in asked)
+            )
+            if not facts:
+                break
+            try:
+                applied = await self._journal.commit(replace(unit, events=facts, tasks=None))
+            except (IllegalMove, Refused):
+                continue
+            self.is_fenced = applied.fenced
+            break
+        await self._read_anew()
+        return ()
+
+    def _adopt(self, applied: Applied) -> None:
+        self.goal = applied.goal
+        self._seqs[applied.goal.id] = applied.goal.seq
+        for entry in applied.entries:
+            self.transcript.own.row.update(entry.changes)
+
+    async def _read_anew(self) -> None:
+        """The transcript from the journal alone; texts in memory stay."""
+        self.was_read_anew = True
+        self.transcript = Transcript(self.goal.id)
+        self._position, self._seqs = 0, {}
+        await self._read_on()
+        await self._fetch(0.0)
+
+    async def _read_on(self) -> None:
+        lines = await self._journal.history(self.goal.session, after=self._position)
+        if self._has_gap(lines):
+            self.transcript = Transcript(self.goal.id)
+            self._seqs = {}
+            lines = await self._journal.history(self.goal.session)
+        for line in lines:
+            self._position = max(self._position, line.position)
+            if line.entry.seq > self._seqs.get(line.goal, 0):
+                self._seqs[line.goal] = line.entry.seq
+                self.transcript.feed(line)
+        self.goal = Goal(**self.transcript.own.row)
+
+    def _has_gap(self, lines: Sequence[Line]) -> bool:
+        known = dict(self._seqs)
+        for line in lines:
+            seq = line.entry.seq
+            if seq > known.get(line.goal, 0) + 1:
+                return True
+            known[line.goal] = max(seq, known.get(line.goal, 0))
+        return False
+
+    async def _restage(self) -> None:
+        """Read on, and put what is staged after it."""
+        events, contents = tuple(self._staged), tuple(self._staged_contents)
+        tasks = self._staged_tasks
+        self._forget_staged()
+        if events:
+            self.transcript = Transcript(self.goal.id)
+            self._position, self._seqs = 0, {}
+        await self._read_on()
+        self._before = self.goal
+        self.stage(*events, contents=contents, tasks=tasks)
+
+    async def _fetch(self, fresh_s: float) -> None:
+        """Get the texts that are missing, and people's own anew when they are old."""
+        wanted = self.transcript.wanted()
+        missing = {hash for hash in wanted if hash not in self._contents}
+        now = self._clock.now()
+        persons: set[str] = set()
+        if self._persons_at == 0.0 or now - self._persons_at >= fresh_s:
+            staged = {content.hash for content in self._staged_contents}
+            persons = set(self.transcript.persons()) - staged
+            self._persons_at = now
+        if not missing and not persons:
+            return
+        found = await self._journal.contents(self.goal.session, sorted(missing | persons))
+        for hash in persons:
+            self._contents.pop(hash, None)
+        self._contents.update(found)

@@ -1,0 +1,279 @@
+"""
+The messages of a request, from the session's journal: pure.
+
+Rule 1: every `tool_use` has exactly one `tool_result` in the next user message, results first. What
+        is missing is filled in as interrupted, or as outcome unknown where it may have had effects.
+Rule 2: assistant content goes back as the raw JSON that came. Left out are only calls that were cut
+        (`_partial`), texts without a character, and server tool calls whose reply went no further.
+Rule 3: after `pause_turn` the reply goes back alone; otherwise the last message is a user's.
+Rule 4: a text that was erased is `[removed]`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from bot.agent import prompts
+from bot.agent.results import result
+from bot.agent.transcript import Piece, Replied, Said, Transcript
+from bot.goals.events import ToolStarted
+from bot.ports.journal import Line
+from bot.ports.model import Json
+
+Block = dict[str, Any]
+
+CUTTING: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+"""Stop reasons after which a reply is not whole."""
+
+KEPT_COMPACTIONS: Final = 3
+"""Compactions of the endpoint's own that stay; it ignores all before the last one anyway."""
+
+_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+
+Parsed = dict[str, list[Block]]
+
+
+def build(lines: Iterable[Line], contents: Mapping[str, str], *, goal: str) -> tuple[Json, ...]:
+    """The messages of the goal's next call.
+
+    Args:
+        lines: the session's journal in order. Where it ends with the call's own `CallStarted`, the
+            request carries the people's messages and edits that this one says, else all of them.
+        contents: the texts by hash; one that is missing was erased.
+        goal: whose request it is.
+    """
+    transcript = Transcript(goal)
+    for line in lines:
+        transcript.feed(line)
+    strand = transcript.own
+    if not strand.open_call and not is_alone(strand.pieces, contents):
+        strand.flush()
+    return messages(strand.pieces, contents)
+
+
+def messages(
+    pieces: Sequence[Piece],
+    contents: Mapping[str, str],
+    *,
+    parsed: Parsed | None = None,
+    asides: Mapping[int, str] | None = None,
+) -> tuple[Json, ...]:
+    """The messages of a conversation.
+
+    Args:
+        pieces: of the transcript, in order.
+        contents: the texts by hash.
+        parsed: assistant contents that were parsed before, by hash; added to.
+        asides: what is told besides, after the piece at that entry or before it.
+    """
+    parsed = {} if parsed is None else parsed
+    left = dict(asides or {})
+    out = _Messages()
+    for piece in pieces:
+        for seq in [seq for seq in left if seq < piece.seq]:
+            out.user([_text(left.pop(seq))])
+        if isinstance(piece, Said):
+            out.user([_text(_spoken(piece, contents))])
+        else:
+            _add_reply(out, piece, contents, parsed)
+    for text in left.values():
+        out.user([_text(text)])
+    return out.finished()
+
+
+def is_alone(pieces: Sequence[Piece], contents: Mapping[str, str]) -> bool:
+    """True when the last reply was paused and goes back with nothing after it."""
+    last = pieces[-1] if pieces else None
+    return isinstance(last, Replied) and _is_paused(last, blocks_of(last, contents, {}))
+
+
+def blocks_of(reply: Replied, contents: Mapping[str, str], parsed: Parsed) -> list[Block]:
+    """The reply's blocks as they may be sent back; one text where they were erased."""
+    known = parsed.get(reply.content)
+    raw = contents.get(reply.content)
+    if raw is None:
+        return [_text(prompts.REMOVED)]
+    if known is None:
+        known = parsed[reply.content] = [block for block in _loaded(raw) if _is_sendable(block)]
+    return known
+
+
+def uses_of(blocks: Iterable[Block]) -> list[Block]:
+    """The calls in a reply, in order."""
+    return [block for block in blocks if block.get("type") == "tool_use"]
+
+
+def visible_text(blocks: Iterable[Json]) -> str:
+    """What a reply says to people."""
+    texts = [str(b.get("text") or "").strip() for b in blocks if b.get("type") == "text"]
+    return "\n\n".join(text for text in texts if text)
+
+
+class _Messages:
+    """Messages in the making: roles alternate, and nothing is empty."""
+
+    def __init__(self) -> None:
+        self._messages: list[tuple[str, list[Block]]] = []
+        self._objective = ""
+        """To be put back in the next message of the user."""
+        self._is_paused = False
+
+    def user(self, blocks: list[Block]) -> None:
+        if not blocks:
+            return
+        self._add("user", blocks)
+        if self._objective:
+            self._add("user", [_text(self._objective)])
+            self._objective = ""
+        self._is_paused = False
+
+    def assistant(self, blocks: list[Block], *, objective: str, is_paused: bool) -> None:
+        if not blocks:
+            return
+        if not self._messages:
+            self.user([_text(objective)])
+        elif self._messages[-1][0] == "assistant" and not self._is_paused:
+            self.user([_text(prompts.GO_ON)])
+        self._add("assistant", blocks)
+        self._is_paused = is_paused
+        if any(block.get("type") == "compaction" for block in blocks):
+            self._objective = objective
+
+    def finished(self) -> tuple[Json, ...]:
+        if not self._messages or (self._messages[-1][0] == "assistant" and not self._is_paused):
+            self.user([_text(prompts.GO_ON)])
+        whole = self._messages
+        last = len(whole) - 1 if self._is_paused else len(whole)
+        done: list[tuple[str, list[Block]]] = []
+        for place, (role, blocks) in enumerate(whole):
+            if role == "assistant" and place != last:
+                blocks = _without_dangling(blocks)
+            if not blocks:
+                continue
+            if done and done[-1][0] == role:
+                done[-1] = (role, [*done[-1][1], *blocks])
+            else:
+                done.append((role, blocks))
+        return tuple({"role": role, "content": blocks} for role, blocks in _shortened(done))
+
+    def _add(self, role: str, blocks: list[Block]) -> None:
+        if self._messages and self._messages[-1][0] == role:
+            self._messages[-1][1].extend(blocks)
+        else:
+            self._messages.append((role, list(blocks)))
+
+
+def _add_reply(out: _Messages, reply: Replied, contents: Mapping[str, str], parsed: Parsed) -> None:
+    blocks = blocks_of(reply, contents, parsed)
+    objective = f"{prompts.put_back()}\n{_content(reply.objective, contents)}"
+    out.assistant(blocks, objective=objective, is_paused=_is_paused(reply, blocks))
+    out.user([_result(reply, use["id"], contents) for use in uses_of(blocks)])
+    if reply.stop_reason in CUTTING:
+        out.user([_text(prompts.CUT)])
+
+
+def _result(reply: Replied, use: str, contents: Mapping[str, str]) -> Block:
+    ended = reply.ended.get(use)
+    if ended is None:
+        return _filled(use, reply.started.get(use))
+    text = contents.get(ended.content)
+    given = prompts.REMOVED if text is None else result(text).text
+    block: Block = {
+        "type": "tool_result",
+        "tool_use_id": use,
+        "content": _sound(given) if given.strip() else prompts.NOTHING,
+    }
+    if ended.outcome != "ok":
+        block["is_error"] = True
+    return block
+
+
+def _filled(use: str, started: ToolStarted | None) -> Block:
+    if started is None:
+        text = prompts.NOT_RUN
+    elif started.effects in ("none", "conversation"):
+        text = prompts.INTERRUPTED
+    else:
+        text = prompts.UNKNOWN
+    return {"type": "tool_result", "tool_use_id": use, "content": text, "is_error": True}
+
+
+def _spoken(said: Said, contents: Mapping[str, str]) -> str:
+    if not said.content:
+        return said.label
+    text = _content(said.content, contents)
+    if said.is_forced:
+        text = forced_text(text)
+    return f"{said.label}\n{text}" if text.strip() else said.label
+
+
+def forced_text(raw: str) -> str:
+    """The `text` that a reply's forced tool call holds, else what the reply says."""
+    blocks = _loaded(raw)
+    for use in uses_of(blocks):
+        given = use.get("input")
+        if isinstance(given, dict) and isinstance(given.get("text"), str):
+            return str(given["text"])
+    return visible_text(blocks)
+
+
+def _content(hash: str, contents: Mapping[str, str]) -> str:
+    return contents.get(hash, prompts.REMOVED)
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": _sound(text)}
+
+
+def _sound(text: str) -> str:
+    """The text without lone surrogates, which no JSON reader of the endpoint takes."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _loaded(raw: str) -> list[Block]:
+    try:
+        blocks = json.loads(raw)
+    except ValueError:
+        return [_text(prompts.REMOVED)]
+    if not isinstance(blocks, list):
+        return [_text(prompts.REMOVED)]
+    return [block for block in blocks if isinstance(block, dict)]
+
+
+def _is_sendable(block: Block) -> bool:
+    if block.get("_partial"):
+        return False
+    return block.get("type") != "text" or bool(str(block.get("text") or "").strip())
+
+
+def _is_paused(reply: Replied, blocks: Iterable[Block]) -> bool:
+    if reply.stop_reason != "pause_turn":
+        return False
+    kinds = {block.get("type") for block in blocks}
+    return "tool_use" not in kinds and bool(kinds & _SERVER_CALLS)
+
+
+def _without_dangling(blocks: list[Block]) -> list[Block]:
+    """The blocks without server tool calls that have no result among them."""
+    answered = {block.get("tool_use_id") for block in blocks}
+    return [
+        block
+        for block in blocks
+        if block.get("type") not in _SERVER_CALLS or block.get("id") in answered
+    ]
+
+
+def _shortened(done: list[tuple[str, list[Block]]]) -> list[tuple[str, list[Block]]]:
+    """The messages without what the endpoint has long compacted; the first one stays."""
+    compacted = [
+        place
+        for place, (role, blocks) in enumerate(done)
+        if role == "assistant" and any(block.get("type") == "compaction" for block in blocks)
+    ]
+    if len(compacted) < KEPT_COMPACTIONS or compacted[-KEPT_COMPACTIONS] <= 1:
+        return done
+    first = done[0][1]
+    opening = [block for block in first if block.get("type") != "tool_result"][:1]
+    return [("user", opening), *done[compacted[-KEPT_COMPACTIONS] :]]

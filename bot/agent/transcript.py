@@ -1,0 +1,337 @@
+"""
+A session's journal, folded to what the agent has heard, said and done: pure.
+
+Rule 1: a person's message or edit stands where a model call first carried it, which its
+        `CallStarted` says; until then it is held.
+Rule 2: a reply enters only as the answer to the call that was the last one open.
+Rule 3: each goal and ordinary turn is a strand of its own. What others said in the session enters
+        at the start of a turn, once their own turn is over, so that no call is ever split.
+Rule 4: after `Compacted`, what stands up to and with the goal's entry `upto` is its summary.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from bot.agent import prompts
+from bot.goals.events import (
+    Audited,
+    AuditFailed,
+    CallLost,
+    CallReleased,
+    CallSettled,
+    CallStarted,
+    Compacted,
+    DecisionAnswered,
+    DecisionAsked,
+    GatesRan,
+    GoalOpened,
+    MessageReceived,
+    ObjectiveEdited,
+    Resumed,
+    TasksPlanned,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnResumed,
+    TurnStarted,
+    WaitAsked,
+    WaitFired,
+)
+from bot.goals.goal import FINAL, State
+from bot.ports.journal import Line
+
+_SPEAKING: Final = frozenset({"agent", "wrap_up"})
+"""Call roles whose replies enter the transcript."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A piece of a user message: a label of ours, and a text by its hash."""
+
+    seq: int
+    label: str
+    content: str = ""
+    is_persons: bool = False
+    """A person wrote it, and may erase it."""
+    is_forced: bool = False
+    """The content is a reply whose one tool call has the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """An assistant message, with what became of its calls."""
+
+    seq: int
+    call_seq: int
+    """Of the `CallStarted` that it answers."""
+    content: str
+    stop_reason: str
+    objective: str
+    tokens: int
+    """Of the whole conversation then: prompt and reply."""
+    started: dict[str, ToolStarted] = field(default_factory=dict)
+    ended: dict[str, ToolEnded] = field(default_factory=dict)
+
+
+Piece = Said | Replied
+
+
+class Strand:
+    """What one goal said and heard."""
+
+    def __init__(self, goal: str) -> None:
+        self.goal = goal
+        self.pieces: list[Piece] = []
+        self.row: dict[str, Any] = {}
+        self.last: Replied | None = None
+        """The last reply of the turn that runs or ran last."""
+        self.called_since = False
+        """A call was started after `last`."""
+        self.has_progress = False
+        self.wrap_up_calls = 0
+        self.is_distilled = False
+        """The newest objective's acceptance criteria are there."""
+        self.carried_messages = 0
+        self.carried_revision = 0
+        self._call: CallStarted | None = None
+        self._call_seq = 0
+        self._aside_roles: dict[str, str] = {}
+        self._held: list[tuple[int, int, Said]] = []
+        self._notes: list[Said] = []
+        self._note = ""
+        self._failing: tuple[str, ...] = ()
+        self._fired: tuple[Any, str] = (None, "")
+        self._resumed: tuple[str, str] = ("", "")
+        self._asked = ""
+
+    @property
+    def is_resting(self) -> bool:
+        """True while no turn of it is open."""
+        state = self.row.get("state")
+        return not self.row.get("turn_open") or state in FINAL
+
+    @property
+    def open_call(self) -> str:
+        """The call whose reply would enter the transcript."""
+        return self._call.call if self._call is not None else ""
+
+    def feed(self, line: Line) -> None:
+        """Take the goal's next line."""
+        entry = line.entry
+        before = {name: self.row.get(name) for name in ("wait", "decision", "reason", "state")}
+        self.row.update(entry.changes)
+        event, seq = entry.event, entry.seq
+        match event:
+            case GoalOpened() | TurnStarted() | TurnResumed() | TurnEnded():
+                self._turn(event, seq, entry.rule)
+            case CallStarted() | CallSettled() | CallReleased() | CallLost():
+                self._call_event(event, seq, entry.rule)
+            case ToolStarted() | ToolEnded():
+                self._tool(event)
+            case MessageReceived() | ObjectiveEdited() | DecisionAnswered() | Resumed():
+                self._person(event, seq, entry.rule, before)
+            case Audited(note=note):
+                self._note = note
+            case AuditFailed():
+                self._note = ""
+            case GatesRan(failing=failing):
+                self._failing = failing
+            case WaitFired(why=why):
+                self._fired = (before["wait"], why)
+            case WaitAsked():
+                self._asked = "wait"
+            case DecisionAsked(kind=kind) if kind != "approval":
+                self._asked = "question"
+            case TasksPlanned(closed=closed):
+                self.has_progress = self.has_progress or closed > 0
+            case Compacted():
+                self._compact(event, seq)
+            case _:
+                pass
+
+    def take(self) -> list[Piece]:
+        """Everything not taken yet, held messages included; the strand forgets it."""
+        self._flush(None, None, self.row.get("seq", 0))
+        taken, self.pieces = self.pieces, []
+        return taken
+
+    def flush(self) -> None:
+        """Let in what is held, as the next call would."""
+        self._flush(None, None, self.row.get("seq", 0))
+
+    def _turn(
+        self, event: GoalOpened | TurnStarted | TurnResumed | TurnEnded, seq: int, rule: str
+    ) -> None:
+        self._call = None
+        match event:
+            case GoalOpened():
+                label = prompts.objective(event.kind, event.owner, reopens=bool(event.reopens))
+                self.pieces.append(Said(seq, label, event.objective, is_persons=True))
+                self.carried_revision = 1
+            case TurnStarted():
+                self._open_turn(seq)
+            case TurnEnded():
+                self._note, self._failing = "", ()
+                if self._asked and rule.startswith("unread_"):
+                    self._notes.append(Said(seq, prompts.withdrawn(self._asked)))
+                self._asked = ""
+            case TurnResumed():
+                pass
+
+    def _open_turn(self, seq: int) -> None:
+        self.last, self.called_since = None, False
+        self.has_progress = False
+        self.wrap_up_calls = 0
+        self.pieces += [replace(note, seq=seq) for note in self._notes]
+        self._notes = []
+        opening = self.row.get("opening")
+        owner = self.row.get("owner", "")
+        if opening == "continuation":
+            label = prompts.continuation(bool(self._note), self._failing)
+            self.pieces.append(Said(seq, label, self._note))
+        elif opening == "wait":
+            self.pieces.append(Said(seq, prompts.woken(*self._fired)))
+        elif opening == "resume":
+            by, reason = self._resumed
+            self.pieces.append(Said(seq, prompts.resumed(by, owner, reason)))
+        elif opening == "wrap_up":
+            self.pieces.append(Said(seq, prompts.WRAP_UP))
+
+    def _call_event(
+        self, event: CallStarted | CallSettled | CallReleased | CallLost, seq: int, rule: str
+    ) -> None:
+        if isinstance(event, CallStarted):
+            if rule != "call_started":
+                return
+            self._aside_roles[event.call] = event.role
+            if event.role in _SPEAKING:
+                self._call, self._call_seq = event, seq
+                self.called_since = True
+                self.wrap_up_calls += event.role == "wrap_up"
+                self._flush(event.messages, event.revision, seq)
+            return
+        role = self._aside_roles.pop(event.call, "")
+        is_open = self._call is not None and self._call.call == event.call
+        if is_open:
+            self._call = None
+        if not isinstance(event, CallSettled) or not event.content:
+            return
+        if is_open:
+            self._reply(event, seq)
+        elif role == "distil":
+            self.pieces.append(Said(seq, prompts.criteria(), event.content, is_forced=True))
+            self.is_distilled = True
+
+    def _reply(self, event: CallSettled, seq: int) -> None:
+        self.last = Replied(
+            seq,
+            self._call_seq,
+            event.content,
+            event.stop_reason,
+            self.row.get("objective", ""),
+            event.usage.tokens,
+        )
+        self.called_since = False
+        self.pieces.append(self.last)
+
+    def _tool(self, event: ToolStarted | ToolEnded) -> None:
+        if isinstance(event, ToolEnded) and event.changed:
+            self.has_progress = True
+        if self.last is None:
+            return
+        if isinstance(event, ToolStarted):
+            self.last.started[event.tool_use] = event
+        else:
+            self.last.ended.setdefault(event.tool_use, event)
+
+    def _person(
+        self,
+        event: MessageReceived | ObjectiveEdited | DecisionAnswered | Resumed,
+        seq: int,
+        rule: str,
+        before: dict[str, Any],
+    ) -> None:
+        owner = self.row.get("owner", "")
+        match event:
+            case MessageReceived():
+                if rule == "wait_withdrawn":
+                    self._notes.append(Said(seq, prompts.still_pending(before["wait"])))
+                said = Said(seq, prompts.person(event.by, owner), event.content, is_persons=True)
+                self._held.append((self.row.get("messages", 0), 0, said))
+            case ObjectiveEdited():
+                self.is_distilled = False
+                said = Said(seq, prompts.edited(event.by, owner), event.objective, is_persons=True)
+                self._held.append((0, self.row.get("revision", 0), said))
+            case DecisionAnswered():
+                self._answered(event, seq, before["decision"])
+            case Resumed():
+                was_stopped = before["state"] in (State.BLOCKED, State.OVER_BUDGET)
+                self._resumed = (event.by, str(before["reason"]) if was_stopped else "")
+
+    def _answered(self, event: DecisionAnswered, seq: int, decision: Any) -> None:
+        if decision is None or decision.kind == "approval":
+            return
+        label = prompts.answer(
+            event.by, self.row.get("owner", ""), decision.number, accepted=event.accepted
+        )
+        self._notes.append(Said(seq, label, event.answer, is_persons=True))
+
+    def _flush(self, messages: int | None, revision: int | None, seq: int) -> None:
+        """Let in the messages and edits that a call carries; with None, all of them."""
+        kept = []
+        for number, edit, said in self._held:
+            most = revision if edit else messages
+            if most is not None and (edit or number) > most:
+                kept.append((number, edit, said))
+                continue
+            self.pieces.append(replace(said, seq=seq))
+            self.carried_messages = max(self.carried_messages, number)
+            self.carried_revision = max(self.carried_revision, edit)
+        self._held = kept
+
+    def _compact(self, event: Compacted, seq: int) -> None:
+        kept = [piece for piece in self.pieces if piece.seq > event.upto]
+        objective = self.row.get("objective", "")
+        self.pieces = [
+            Said(event.upto, prompts.put_back(), objective, is_persons=True),
+            Said(event.upto, prompts.summary(), event.content),
+            *kept,
+        ]
+
+
+class Transcript:
+    """The conversation as one goal's next request tells it. Feed it every line, in order."""
+
+    def __init__(self, goal: str) -> None:
+        self.own = Strand(goal)
+        self._others: dict[str, Strand] = {}
+
+    def feed(self, line: Line) -> None:
+        """Take the session's next line."""
+        if line.goal != self.own.goal:
+            strand = self._others.get(line.goal)
+            if strand is None:
+                strand = self._others[line.goal] = Strand(line.goal)
+            strand.feed(line)
+            return
+        if isinstance(line.entry.event, GoalOpened | TurnStarted):
+            self._take_others(line.entry.seq)
+        self.own.feed(line)
+
+    def wanted(self) -> list[str]:
+        """Hashes of the texts that a request needs."""
+        hashes = [piece.content for piece in self.own.pieces if piece.content]
+        for piece in self.own.pieces:
+            if isinstance(piece, Replied):
+                hashes.append(piece.objective)
+                hashes += [end.content for end in piece.ended.values() if end.content]
+        return hashes
+
+    def persons(self) -> list[str]:
+        """Hashes of what people wrote, which they may erase at any time."""
+        return [p.content for p in self.own.pieces if isinstance(p, Said) and p.is_persons]
+
+    def _take_others(self, seq: int) -> None:
+        for strand in self._others.values():
+            if strand.is_resting:
+                self.own.pieces += [replace(piece, seq=seq) for piece in strand.take()]

@@ -1,0 +1,430 @@
+"""
+The agent's turn: the loop over model and tools, one committed step after the other.
+
+Rule 1: what comes next is read off the transcript alone, so that a turn which another process left
+        in the middle goes on like any other.
+Rule 2: a result and what follows from it are one unit: a reply with the calls it starts, a tool's
+        end with the next call, the last reply with the turn's end.
+Rule 3: people's words enter before the next call. A goal that has moved on gets its running step's
+        record, and the turn's end.
+Rule 4: a cancelled turn writes down what it knows before it goes: calls in flight as lost, tools as
+        interrupted.
+"""
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from bot.agent import brief, compaction, prompts
+from bot.agent.agent_settings import AgentSettings
+from bot.agent.asks import Asks
+from bot.agent.calls import Calls, NoReply
+from bot.agent.hands import Hands
+from bot.agent.record import Record
+from bot.agent.request import CUTTING, blocks_of, is_alone, messages, uses_of, visible_text
+from bot.agent.results import files_read
+from bot.agent.tool_calls import ToolCalls
+from bot.agent.transcript import Replied
+from bot.errors import HeadwayError
+from bot.goals.events import (
+    CallLost,
+    CallReleased,
+    Compacted,
+    Ended,
+    TurnEnded,
+    TurnResumed,
+    TurnStarted,
+)
+from bot.goals.goal import Goal, State
+from bot.goals.limits import Limits
+from bot.ports.clock import Clock
+from bot.ports.journal import Content, Journal, Lease
+from bot.ports.model import Json, Model, ModelReply, ModelRequest
+from bot.ports.sandbox import Sandbox
+from bot.tools.table import tool_schemas
+
+__all__ = ["AgentSettings", "Turns"]
+
+COMPACTIONS_IN_A_TURN: Final = 2
+READ_KEPT: Final = 200
+"""Files whose hash is looked at when a turn is taken up again."""
+
+
+class Turns:
+    """Works at goals, one turn at a time. Holds what it remembers of conversations, no state."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        model: Model,
+        sandbox: Sandbox | None,
+        clock: Clock,
+        limits: Limits,
+        ids: Callable[[], str],
+        settings: AgentSettings,
+        on_now: Callable[[str, str], None],
+    ) -> None:
+        self._journal, self._model, self._sandbox = journal, model, sandbox
+        self._clock, self._limits, self._ids = clock, limits, ids
+        self._settings, self._on_now = settings, on_now
+        self._records: OrderedDict[str, Record] = OrderedDict()
+
+    async def run(self, lease: Lease) -> Goal:
+        """Run the goal's turn, or go on with the one that is open, until it has ended.
+
+        Returns the goal as it stands: after `TurnEnded`, or moved on by someone else, or as it was
+        when the lease was found to be gone.
+
+        Raises:
+            StoreBusy, StoreUnusable: as the journal; the turn is taken up again later.
+            CancelledError: what is known has been written down.
+        """
+        goal = lease.goal
+        if goal.state not in (State.READY, State.WORKING):
+            return goal
+        record = self._records.pop(goal.id, None)
+        if record is None:
+            record = Record(goal, self._journal, self._clock, self._limits)
+        await record.attach(lease, self._settings.persons_fresh_s)
+        turn = _Turn(self, record)
+        await turn.run()
+        if not record.is_fenced and not record.goal.is_final:
+            self._remember(record)
+        return record.goal
+
+    def _remember(self, record: Record) -> None:
+        self._records[record.goal.id] = record
+        held = sum(each.chars for each in self._records.values())
+        while held > self._settings.remembered_chars and len(self._records) > 1:
+            _, oldest = self._records.popitem(last=False)
+            held -= oldest.chars
+
+
+class _Turn:
+    """One run of one goal's turn."""
+
+    def __init__(self, turns: Turns, record: Record) -> None:
+        goal = record.goal
+        self._record, self._clock, self._model = record, turns._clock, turns._model
+        self._limits, self._settings = turns._limits, turns._settings
+        self._began_at = self._clock.now()
+        self._wraps_up = goal.wrapping_up or (
+            goal.state is State.READY and goal.opening == "wrap_up"
+        )
+        read_only = self._wraps_up or goal.kind == "ask"
+        self._hands = Hands(turns._sandbox, goal.session, "read_only" if read_only else "workspace")
+        self._on_now, self._goal = turns._on_now, goal.id
+        asks = Asks(
+            record,
+            turns._journal,
+            self._clock,
+            self._limits,
+            turns._ids,
+            tools_on=self._hands.are_on,
+        )
+        self._tools = ToolCalls(
+            record, self._hands, asks, self._settings, self._now, read_only=read_only
+        )
+        self._calls = Calls(record, self._model, self._settings, turns._ids)
+        self._schemas = tool_schemas(self._hands.are_on, read_only)
+        self._system = (
+            {"type": "text", "text": prompts.system(goal.kind, tools_on=self._hands.are_on)},
+        )
+        self._cuts = self._pauses = self._compactions = self._output = 0
+        self._is_first = True
+        self._may_distil = True
+
+    async def run(self) -> None:
+        """See `Turns.run`."""
+        try:
+            await self._begin()
+            while not self._record.is_over:
+                await self._step()
+            await self._leave()
+        except asyncio.CancelledError:
+            with contextlib.suppress(HeadwayError):
+                await self._interrupted()
+            raise
+        finally:
+            await self._hands.close()
+
+    def _now(self, text: str) -> None:
+        self._on_now(self._goal, text)
+
+    async def _begin(self) -> None:
+        record = self._record
+        if record.goal.state is State.READY:
+            resumes = record.goal.opening == "resume"
+            record.stage(TurnStarted())
+        else:
+            resumes = True
+            record.stage(TurnResumed())
+            await record.commit()
+        if resumes and not record.is_over:
+            await self._name_stale()
+
+    async def _name_stale(self) -> None:
+        record = self._record
+        replies = [p for p in record.transcript.own.pieces if isinstance(p, Replied)]
+        ends = [record.contents.get(end.content, "") for r in replies for end in r.ended.values()]
+        read = files_read(ends)
+        stale = await self._hands.stale(dict(list(read.items())[-READ_KEPT:]))
+        if stale:
+            record.asides[record.goal.seq] = prompts.stale(stale)
+
+    async def _step(self) -> None:
+        """Do the next thing that the transcript asks for."""
+        strand = self._record.transcript.own
+        last = strand.last
+        if last is None or strand.called_since:
+            await self._speak()
+        elif self._tools.missing():
+            await self._tools.run()
+        elif uses_of(self._blocks(last)):
+            await self._speak()
+        else:
+            await self._after(last)
+
+    async def _after(self, last: Replied) -> None:
+        """What follows from a reply that calls nothing."""
+        stop = last.stop_reason
+        if stop == "pause_turn" and self._pauses < self._settings.pauses_in_a_row:
+            self._pauses += 1
+            await self._speak()
+        elif stop == "model_context_window_exceeded" and await self._compact():
+            await self._speak()
+        elif stop in CUTTING and self._cuts < self._settings.cuts_in_a_row:
+            self._cuts += 1
+            await self._speak()
+        elif self._is_compaction(last) and (self._wraps_up or self._record.goal.kind == "ask"):
+            # These turns are not continued by another one.
+            if self._compactions >= COMPACTIONS_IN_A_TURN:
+                await self._end("done")
+            else:
+                self._compactions += 1
+                await self._speak()
+        else:
+            await self._end("done")
+
+    async def _speak(self) -> None:
+        """Make the agent's next call and keep its reply."""
+        record, strand = self._record, self._record.transcript.own
+        if self._is_used_up():
+            await self._end("done")
+            return
+        if not self._is_first:
+            await record.catch_up(self._settings.persons_fresh_s)
+            if record.is_over:
+                return
+            strand = record.transcript.own
+        self._is_first = False
+        if await self._is_stopped_by_preparations():
+            return
+        strand = record.transcript.own
+        if not is_alone(strand.pieces, record.contents):
+            strand.flush()
+        self._now("thinking")
+        reply = await self._calls.make(
+            "wrap_up" if self._wraps_up else "agent", self._request, is_kept=True
+        )
+        if isinstance(reply, NoReply):
+            await self._unanswered(reply)
+        else:
+            await self._heard(reply)
+
+    async def _is_stopped_by_preparations(self) -> bool:
+        """Compact and distil where it is time; true when the turn has ended over it."""
+        record = self._record
+        if not self._model.has_compaction(self._settings.model):
+            strand = record.transcript.own
+            if compaction.tokens(strand.pieces) > self._settings.compact_at:
+                await self._compact()
+        if self._may_distil and record.goal.kind == "goal" and not self._wraps_up:
+            await self._distil()
+        return not record.goal.turn_open or record.is_over
+
+    async def _heard(self, reply: ModelReply) -> None:
+        self._output += reply.usage.output
+        if reply.stop_reason == "refusal":
+            await self._end("failed", failed="refusal")
+            return
+        if reply.stop_reason not in CUTTING:
+            self._cuts = 0
+        if reply.stop_reason != "pause_turn":
+            self._pauses = 0
+        if not reply.content:
+            # Nothing of it enters the transcript, so nothing can follow from it.
+            await self._end("done")
+
+    async def _unanswered(self, none: NoReply) -> None:
+        if none.why == "budget":
+            await self._end("budget")
+        elif none.why == "failed":
+            await self._end("failed", failed=none.failed)
+
+    def _request(self) -> ModelRequest:
+        settings = self._settings
+        most = settings.max_tokens
+        if self._wraps_up:
+            most = max(1, min(most, self._limits.wrap_up_output_tokens - self._output))
+        has_own = self._model.has_compaction(settings.model)
+        return ModelRequest(
+            model=settings.model,
+            max_tokens=most,
+            messages=self._record.messages(),
+            system=self._system,
+            tools=self._schemas,
+            timeout_s=settings.call_timeout_s,
+            goal=self._record.goal.id,
+            compact_at=settings.compact_at if has_own else None,
+        )
+
+    def _is_used_up(self) -> bool:
+        """A wrap-up has had its calls or its output."""
+        if not self._wraps_up:
+            return False
+        calls = self._record.transcript.own.wrap_up_calls
+        return (
+            calls >= self._limits.wrap_up_calls
+            or self._output >= self._limits.wrap_up_output_tokens
+        )
+
+    async def _compact(self) -> bool:
+        """Put a summary in the place of what is old; false where nothing was cut."""
+        record = self._record
+        pieces = record.transcript.own.pieces
+        upto = compaction.cut(pieces)
+        if upto is None or self._compactions >= COMPACTIONS_IN_A_TURN or self._wraps_up:
+            return False
+        self._compactions += 1
+        old = messages(compaction.old(pieces, upto), record.contents, parsed=record.parsed)
+        request = self._aside(
+            compaction.asked(old), compaction.TOOL, compaction.CHOICE, self._settings.summary_tokens
+        )
+        reply = await self._calls.make("compaction", lambda: request, is_kept=False)
+        if isinstance(reply, NoReply):
+            await self._unanswered(reply)
+            return False
+        text = _forced(reply.content)[: compaction.SUMMARY_CHARS]
+        if not text:
+            return False
+        summary = Content(text, "agent")
+        record.stage(Compacted(summary.hash, upto), contents=(summary,))
+        return True
+
+    async def _distil(self) -> None:
+        """Distil a brief's criteria, once a revision; without them the turn goes on all the same."""
+        record = self._record
+        objective = record.contents.get(record.goal.objective, "")
+        if record.transcript.own.is_distilled or not brief.is_brief(objective):
+            return
+        self._may_distil = False
+        request = self._aside(
+            brief.asked(objective),
+            brief.TOOL,
+            brief.CHOICE,
+            brief.CRITERIA_TOKENS,
+            model=self._settings.distil_model,
+        )
+        reply = await self._calls.make("distil", lambda: request, is_kept=True)
+        if isinstance(reply, NoReply) and reply.why == "budget":
+            await self._end("budget")
+
+    def _aside(
+        self,
+        asked: tuple[Json, ...],
+        tool: Json,
+        choice: Json,
+        most: int,
+        *,
+        model: str = "",
+    ) -> ModelRequest:
+        """A call beside the conversation, answered by a forced tool call."""
+        return ModelRequest(
+            model=model or self._settings.model,
+            max_tokens=most,
+            messages=asked,
+            system=self._system,
+            tools=(*self._schemas, tool),
+            tool_choice=choice,
+            timeout_s=self._settings.call_timeout_s,
+            goal=self._record.goal.id,
+            is_cached=False,
+        )
+
+    async def _end(self, how: Ended, *, failed: str = "") -> None:
+        """End the turn, with what it replied."""
+        strand = self._record.transcript.own
+        last = strand.last
+        text = self._reply() if how == "done" else ""
+        reply = Content(text, "agent")
+        self._record.stage(
+            TurnEnded(
+                how,
+                reply=reply.hash if text else "",
+                failed=failed,
+                compacted=how == "done" and last is not None and self._is_compaction(last),
+                progress=strand.has_progress,
+                active_s=self._active_s(),
+            ),
+            contents=(reply,) if text else (),
+        )
+        await self._record.commit()
+
+    async def _leave(self) -> None:
+        """The goal has moved on without the turn's end: write it."""
+        goal = self._record.goal
+        if self._record.is_fenced or not goal.turn_open or goal.state is State.DECIDING:
+            return
+        self._record.stage(TurnEnded("stopped", active_s=self._active_s()))
+        await self._record.commit()
+
+    async def _interrupted(self) -> None:
+        """Write down what is known of a turn that is cancelled."""
+        record = self._record
+        if record.is_fenced:
+            return
+        if self._calls.open:
+            call = self._calls.open
+            lost = CallLost(call, "interrupted") if self._calls.is_sent else CallReleased(call)
+            record.stage(lost)
+        self._tools.interrupt()
+        await record.commit()
+        if record.is_over:
+            await self._leave()
+
+    def _reply(self) -> str:
+        """What the last reply says, with the parts before it that were cut or paused."""
+        parts: list[str] = []
+        for piece in reversed(self._record.transcript.own.pieces):
+            if not isinstance(piece, Replied):
+                continue
+            blocks = self._blocks(piece)
+            goes_on = piece.stop_reason in CUTTING or piece.stop_reason == "pause_turn"
+            if parts and (not goes_on or uses_of(blocks)):
+                break
+            if piece is not self._record.transcript.own.last and not parts:
+                break
+            text = visible_text(blocks)
+            parts.insert(0, text)
+        return "\n\n".join(part for part in parts if part)
+
+    def _blocks(self, reply: Replied) -> list[dict[str, object]]:
+        return blocks_of(reply, self._record.contents, self._record.parsed)
+
+    def _is_compaction(self, reply: Replied) -> bool:
+        blocks = self._blocks(reply)
+        return bool(blocks) and blocks[-1].get("type") == "compaction"
+
+    def _active_s(self) -> float:
+        return max(0.0, self._clock.now() - self._began_at)
+
+
+def _forced(blocks: Sequence[Json]) -> str:
+    for block in blocks:
+        given = block.get("input")
+        if isinstance(given, dict) and isinstance(given.get("text"), str):
+            return str(given["text"]).strip()
+    return visible_text(blocks)
