@@ -10,7 +10,7 @@ Rule 3: the environment is made new; nothing of the bot's is passed on.
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.sandbox.inside.limits import Limits
@@ -161,7 +161,7 @@ class Wall:
 def server_settings(root: str, state: str, limits: Limits, *, is_writable: bool) -> str:
     """The server's one argument."""
     return json.dumps(
-        {"root": root, "state": state, "writable": is_writable, "limits": asdict(limits)}
+        {"root": root, "state": state, "writable": is_writable, "limits": limits._asdict()}
     )
 
 

@@ -24,6 +24,8 @@ Start = Callable[[], Awaitable[Channel]]
 _GRACE_S = 10.0
 """What the server may take beyond a call's own limit before it counts as hung."""
 _WHOLE_TREE_S = 130.0
+_NOTES_CHARS = 1_000
+"""What the server's notes may add to an output at its limit."""
 _RESTARTED = "[The shell was started anew: its directory and variables are not those from before.]"
 
 
@@ -187,7 +189,7 @@ class ConfinedSession:
         return self._channel
 
     def _outcome(self, tool: str, answer: dict[str, Any]) -> Outcome:
-        text = str(answer.get("text", ""))
+        text = _text(answer.get("text", ""), self._limits.output_chars)
         if tool == "bash":
             if self._lost_shell:
                 text = f"{_RESTARTED}\n{text}"
@@ -198,7 +200,7 @@ class ConfinedSession:
             ok=answer.get("ok") is True,
             text=text,
             changed=answer.get("changed") is True,
-            read={str(k): str(v) for k, v in read.items()} if isinstance(read, dict) else None,
+            read=_hashes(read) if isinstance(read, dict) else None,
             exit_code=code if isinstance(code, int) else None,
             timed_out=answer.get("timed_out") is True,
         )
@@ -209,6 +211,22 @@ def _ended(tool: str) -> str:
         f"The sandbox ended while {tool} ran, with everything in it. What {tool} had done by then "
         "is not known: check it. The next call starts a new sandbox over the same files."
     )
+
+
+def _text(given: object, most: int) -> str:
+    """What came from inside, as text that can be stored and sent: no NUL, no half characters."""
+    text = str(given)[: most + _NOTES_CHARS]
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+
+
+def _hashes(given: Mapping[object, object]) -> dict[str, str]:
+    """A file whose name is no text cannot be kept track of."""
+    named = {str(path): str(value) for path, value in given.items()}
+    return {path: value for path, value in named.items() if path.isascii() or _is_text(path)}
+
+
+def _is_text(path: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def _text_or_none(value: object) -> str | None:

@@ -48,8 +48,13 @@ class Writer:
         self._known: Survey | None = None
         self._added = 0
 
-    def surveyed(self, found: Survey | None) -> None:
-        """A walk was just made, so that the next write need not make one; None forgets it."""
+    @property
+    def known(self) -> Survey | None:
+        """The last walk, when nothing was written since."""
+        return None if self._added else self._known
+
+    def surveyed(self, found: Survey) -> None:
+        """A walk was just made, so that the next write need not make one."""
         self._known = found
         self._added = 0
 
@@ -123,7 +128,8 @@ class Writer:
                 raise
         except OSError as error:
             raise Impossible(paths.sentence(error, name)) from None
-        self._added += len(content)
+        # Even an empty file makes the walk old.
+        self._added += len(content) + 1
 
     def _refuse_over_limit(self, size: int) -> None:
         known = self._known

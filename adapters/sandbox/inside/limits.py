@@ -1,6 +1,6 @@
 """Every number of a sandbox, in one value that both sides of the wall hold."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MIB = 1024 * 1024
 FOLDERS = ("drafts", "artifacts", "notes", "checkouts", "cache", "tmp")
@@ -8,8 +8,7 @@ FOLDERS = ("drafts", "artifacts", "notes", "checkouts", "cache", "tmp")
 SCRATCH = ("cache", "tmp")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What one session may use."""
 
     output_chars: int = 30_000

@@ -14,7 +14,7 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from adapters.sandbox.inside.link import Link
 
@@ -24,8 +24,7 @@ _TICK_S = 0.1
 _DYING_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """How a child came to its end: `ended`, `timeout`, `cancelled`, or the guard's sentence."""
 
     cause: str

@@ -64,7 +64,7 @@ class Server:
         if tool == "edit":
             return self._writer.edit(args)
         if tool == "bash":
-            answer = self._shell.run(call, args, most_s)
+            answer = self._shell.run(call, args, most_s, self._writer.known)
             self._writer.surveyed(answer.pop("survey"))
             return answer
         if tool == "glob":

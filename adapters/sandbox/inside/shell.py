@@ -14,13 +14,14 @@ from adapters.sandbox.inside import processes
 from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.inside.link import Link
 from adapters.sandbox.inside.processes import Ending
-from adapters.sandbox.inside.tree import survey
+from adapters.sandbox.inside.tree import Survey, survey
 
 _PROLOGUE = """
 [ -r "$HEADWAY_SHELL/variables" ] && . "$HEADWAY_SHELL/variables" 2>/dev/null
-[ -r "$HEADWAY_SHELL/directory" ] && cd -- "$(<"$HEADWAY_SHELL/directory")" 2>/dev/null
+IFS= read -r -d '' __headway 2>/dev/null <"$HEADWAY_SHELL/directory" && cd -- "$__headway" 2>/dev/null
+unset __headway
 __headway_keep() {
-  { export -p >"$HEADWAY_SHELL/variables"; pwd >"$HEADWAY_SHELL/directory"; } 2>/dev/null
+  { export -p >"$HEADWAY_SHELL/variables"; printf '%s\\0' "$PWD" >"$HEADWAY_SHELL/directory"; } 2>/dev/null
 }
 trap __headway_keep EXIT
 eval "$1"
@@ -37,11 +38,12 @@ class Shell:
         self._state = state
         self._limits = limits
         self._link = link
-        self._walk_s = 0.0
         self._next_walk = 0.0
 
-    def run(self, call: int, args: dict[str, Any], most_s: float) -> dict[str, Any]:
-        """Run one command.
+    def run(
+        self, call: int, args: dict[str, Any], most_s: float, known: Survey | None
+    ) -> dict[str, Any]:
+        """Run one command; `known` is the workspace before it, where that is known.
 
         Raises:
             BotGone: the bot is silent.
@@ -49,7 +51,7 @@ class Shell:
         limits = self._limits
         asked = min(args.get("timeout_s") or limits.call_s, limits.longest_call_s)
         allowed = min(asked, most_s)
-        before = survey(self._root, limits)
+        before = known or survey(self._root, limits)
         output = Tail(limits.output_chars)
         pid, pipe = self._start(args["command"])
         self._next_walk = time.monotonic() + 1.0

@@ -9,14 +9,13 @@ import hashlib
 import os
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from adapters.sandbox.inside import paths
 from adapters.sandbox.inside.limits import SCRATCH, Limits
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """One walk: bytes on disk, entries, and a hash over names, kinds, sizes, times and inodes."""
 
     bytes_used: int

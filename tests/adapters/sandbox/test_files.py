@@ -111,6 +111,23 @@ async def test_bytes_that_are_no_text_are_shown_as_such_and_said(session: Sessio
     assert "binary file of 3 bytes" in binary.text
 
 
+async def test_names_and_output_that_are_no_text_can_still_be_stored(session: Session) -> None:
+    await bash(session, r"echo needle > $'caf\xe9.txt'; ln -s $'caf\xe9.txt' link")
+
+    outcomes = [
+        await bash(session, r"ls; printf 'a\0b\n'"),
+        await read(session, "link"),
+        await session.call("glob", {"pattern": "*.txt"}, timeout_s=5),
+        await session.call("grep", {"pattern": "needle"}, timeout_s=5),
+    ]
+
+    assert all(outcome.ok for outcome in outcomes)
+    for outcome in outcomes:
+        assert "\0" not in outcome.text
+        outcome.text.encode("utf-8")
+        "".join(outcome.read or {}).encode("utf-8")
+
+
 async def test_an_edit_keeps_what_it_does_not_name(session: Session) -> None:
     await bash(session, r"printf 'caf\xe9\r\none\r\ntwo\r\n' > a.txt; chmod 755 a.txt")
 
