@@ -42,6 +42,7 @@ class Posted:
     thread: str
     shape: Shape
     at: float
+    is_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Edited:
     thread: str
     shape: Shape
     at: float
+    is_silent: bool = False
 
 
 Line = SaidLine | Taken | Posted | Edited
@@ -86,8 +88,9 @@ def outgoing(message: Outgoing, at: float) -> Posted | Edited:
     """The line that a message becomes."""
     thread = message.place.thread
     if message.edits:
-        return Edited(message.edits, message.key, thread, message.shape, at)
-    return Posted(remote_id(thread, message.key), message.key, thread, message.shape, at)
+        return Edited(message.edits, message.key, thread, message.shape, at, message.silent)
+    id = remote_id(thread, message.key)
+    return Posted(id, message.key, thread, message.shape, at, message.silent)
 
 
 def _row(line: Line) -> dict[str, Any]:
@@ -116,6 +119,7 @@ def _sent(line: Posted | Edited) -> dict[str, Any]:
         "key": line.key,
         "thread": line.thread,
         "at": line.at,
+        "silent": line.is_silent,
         "shape": {name: value for name, value in asdict(line.shape).items() if value},
     }
 
@@ -134,8 +138,10 @@ def _read(row: dict[str, Any]) -> Line | None:
             return Taken(str(row["id"]))
         case "post" | "edit" as kind:
             of = Posted if kind == "post" else Edited
-            shape = _shape(row["shape"])
-            return of(str(row["id"]), str(row["key"]), str(row["thread"]), shape, float(row["at"]))
+            return of(
+                str(row["id"]), str(row["key"]), str(row["thread"]), _shape(row["shape"]),
+                float(row["at"]), bool(row.get("silent", False)),
+            )  # fmt: skip
         case _:
             return None
 

@@ -42,6 +42,10 @@ Wake = Callable[[str, Sequence[Instruction]], None]
 """Told after a commit: the goal may be due, and what was asked for (a turn to stop)."""
 
 
+def _nothing() -> None:
+    return
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What commands work with."""
@@ -55,6 +59,8 @@ class Desk:
     """Of a new goal."""
     wake: Wake
     manner: Manner
+    posted: Callable[[], None] = _nothing
+    """Told when there is something to deliver."""
 
 
 class Commands:
@@ -119,6 +125,7 @@ class Commands:
         """Say `text` where the message was said; that is all it causes."""
         session = (await self._where(heard)).session
         await self._desk.outbox.say(session, f"reply:{heard.id}", text, (heard.id,))
+        self._desk.posted()
 
     async def commit(
         self, heard: Heard, goal: Goal, *events: Event, contents: tuple[Content, ...] = ()
@@ -128,6 +135,7 @@ class Commands:
         unit = Unit(goal.id, events, contents, handled=(heard.id,), urgent=urgent)
         applied = await self._desk.journal.commit(unit)
         self._desk.wake(goal.id, applied.instructions)
+        self._desk.posted()
         return applied
 
     async def _of_goal(self, name: str, heard: Heard, command: Command) -> None:
@@ -326,6 +334,7 @@ class Commands:
         session = (await self._where(heard)).session
         text = self._desk.manner.texts(key, goal=self._name(goal), **values)
         await self._desk.outbox.say(session, f"reply:{heard.id}", text)
+        self._desk.posted()
 
     async def _objective(self, goal: Goal) -> str:
         texts = await self._desk.journal.contents(goal.session, (goal.objective,))

@@ -1,0 +1,99 @@
+"""
+A message on a terminal. Pure: what comes out is Rich text or plain lines.
+
+Buttons are words here: each shows what to type.
+"""
+
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.markdown import Markdown
+from rich.text import Text
+
+from bot.ports.chat import Button, Shape
+from bot.ports.plain import SEPARATOR, TASK_GLYPHS, WIDE, head, options, tasks
+
+STYLES: Final = {
+    "ready": "cyan",
+    "working": "cyan",
+    "auditing": "cyan",
+    "waiting": "blue",
+    "deciding": "bold yellow",
+    "paused": "blue",
+    "blocked": "bold red",
+    "over_budget": "bold yellow",
+    "complete": "bold green",
+    "cancelled": "dim",
+}
+TASK_STYLES: Final = {"done": "green", "doing": "bold", "open": "", "dropped": "dim strike"}
+
+
+def post(shape: Shape) -> RenderableType:
+    """A post, with its text as Markdown."""
+    parts: list[RenderableType] = []
+    if head(shape):
+        parts.append(_head(shape))
+    if shape.body:
+        parts.append(Markdown(shape.body, hyperlinks=False))
+    parts.extend(
+        Text.assemble((f"  {number} ", "bold cyan"), option)
+        for number, option in enumerate(shape.options, 1)
+    )
+    parts.extend(_foot(shape))
+    return Group(*parts)
+
+
+def status(shape: Shape, width: int) -> Text:
+    """A status message, cut to the width: one or a few lines that are redrawn in place."""
+    lines = [_head(shape)]
+    if shape.body:
+        lines.append(Text(" ".join(shape.body.split()), style="italic"))
+    if shape.now:
+        lines.append(Text(shape.now))
+    if shape.tasks:
+        lines.append(_tasks(shape))
+    for line in lines:
+        line.truncate(max(width - 1, 20), overflow="ellipsis")
+    return Text("\n").join(lines)
+
+
+def lines(shape: Shape) -> str:
+    """A post as plain lines, for pipes."""
+    notes = (" " * WIDE).join(shape.notes)
+    typed = words(shape.buttons)
+    parts = (head(shape), shape.body, shape.now, options(shape), tasks(shape), notes, typed)
+    return "\n".join(part for part in parts if part)
+
+
+def words(buttons: tuple[Button, ...]) -> str:
+    """`[Pause: pause] [In words]`: each button's label, and what to type for it."""
+    return " ".join(_word(button) for button in buttons)
+
+
+def _word(button: Button) -> str:
+    label, verb = button.label, button.verb
+    return f"[{label}: {verb}]" if verb and verb.casefold() != label.casefold() else f"[{label}]"
+
+
+def _head(shape: Shape) -> Text:
+    style = STYLES.get(shape.state, "bold")
+    facts = "".join(SEPARATOR + fact for fact in shape.facts)
+    return Text.assemble((f"{shape.glyph} {shape.word}".strip(), style), facts)
+
+
+def _tasks(shape: Shape) -> Text:
+    parts = [
+        Text(f"{TASK_GLYPHS.get(state, '☐')} {title}", style=TASK_STYLES.get(state, ""))
+        for title, state in shape.tasks
+    ]
+    return Text("  ").join(parts)
+
+
+def _foot(shape: Shape) -> list[RenderableType]:
+    parts: list[RenderableType] = [_tasks(shape)] if shape.tasks else []
+    notes = (" " * WIDE).join(shape.notes)
+    if notes:
+        parts.append(Text(notes, style="dim"))
+    if shape.buttons:
+        parts.append(Text(words(shape.buttons), style="dim"))
+    return parts

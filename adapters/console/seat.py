@@ -1,0 +1,142 @@
+"""
+Somebody's seat in the room: what they type and what they see, without a terminal.
+
+Rule 1: a line in a thread is said there, a line in the room is said in the room; an objective
+        typed in the room opens a thread, and the seat moves into it.
+Rule 2: `/threads`, `/enter`, `/back`, `/quit` are of the seat alone and never leave it.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from adapters.console.parse import Edited, Posted, SaidLine
+from adapters.console.room import RoomFile
+from adapters.console.view import (
+    NEEDS_PERSON,
+    NEEDS_PERSON_CODE,
+    SETTLED,
+    Seen,
+    ThreadView,
+    View,
+)
+
+Say = Callable[[str, str], Awaitable[str]]
+"""Say a text in a thread ("" for the room); returns the message's id."""
+
+
+class Sentences(Protocol):
+    """The catalogue of what people read."""
+
+    def __call__(self, key: str, /, **values: object) -> str:
+        """The sentence of `key`."""
+
+
+@dataclass(slots=True)
+class Seat:
+    """Where somebody sits, and what they have seen."""
+
+    file: RoomFile
+    say: Say
+    opens: Callable[[str], bool]
+    """Whether a text said in the room opens a thread."""
+    texts: Sentences
+    view: View = field(default_factory=View)
+    thread: str = ""
+    mine: list[str] = field(default_factory=list)
+    """Ids of what was said from here."""
+    is_done: bool = False
+
+    def catch_up(self) -> None:
+        """Take in what happened before this seat was taken, without showing it."""
+        for _ in self.news():
+            pass
+
+    def news(self) -> Iterator[Seen]:
+        """What is new to show, in order."""
+        for line in self.file.news():
+            seen = self.view.see(line)
+            if seen is not None and not self._is_own(seen):
+                yield seen
+
+    async def typed(self, text: str) -> str:
+        """Act on one typed line; returns what the seat itself has to say about it."""
+        stripped = text.strip()
+        word, _, rest = stripped.partition(" ")
+        match word.lower():
+            case "":
+                return ""
+            case "/quit" | "/exit":
+                self.is_done = True
+                return ""
+            case "/threads":
+                return self._threads()
+            case "/enter":
+                return self._enter(rest.strip())
+            case "/back":
+                self.thread = ""
+                return self.texts("terminal.back")
+            case local if local.startswith("/") and not local.startswith(("//", "/goal")):
+                about = self.texts("terminal.local")
+                return self.texts("terminal.unknown_local", name=word, local=about)
+            case _:
+                await self._say(text)
+                return ""
+
+    def exit_code(self, *, has_more_input: bool) -> int | None:
+        """The code to end with once all that was started from here has settled, else None."""
+        states = [self.view.thread(id).state for id in self._opened()]
+        if not states or not all(self._is_over(state, has_more_input) for state in states):
+            return None
+        codes = [SETTLED.get(state, NEEDS_PERSON_CODE) for state in states]
+        return max(codes)
+
+    def waiting_for_person(self) -> ThreadView | None:
+        """The first thread started from here that waits for a person."""
+        threads = (self.view.thread(id) for id in self._opened())
+        return next((one for one in threads if one.state in NEEDS_PERSON), None)
+
+    @property
+    def is_heard(self) -> bool:
+        """True once everything said from here is taken."""
+        return all(id in self.view.taken for id in self.mine)
+
+    async def _say(self, text: str) -> None:
+        id = await self.say(text, self.thread)
+        self.mine.append(id)
+        if not self.thread and self.opens(text):
+            self.thread = id
+
+    def _opened(self) -> Sequence[str]:
+        return [id for id in self.mine if id in self.view.threads]
+
+    def _is_over(self, state: str, has_more_input: bool) -> bool:
+        return state in SETTLED or (state in NEEDS_PERSON and not has_more_input)
+
+    def _is_own(self, seen: Seen) -> bool:
+        return isinstance(seen.line, SaidLine) and seen.line.message.id in self.mine
+
+    def _enter(self, name: str) -> str:
+        found = self.view.named(name)
+        if found is None:
+            return self.texts("terminal.no_thread", name=name or "?")
+        self.thread = found.id
+        return self.texts("terminal.entered", name=found.name or found.opening)
+
+    def _threads(self) -> str:
+        threads = list(self.view.threads.values())
+        if not threads:
+            return self.texts("terminal.threads.empty")
+        return "\n".join(_line(thread) for thread in threads[-20:])
+
+
+def post_of(seen: Seen) -> Posted | Edited | None:
+    """The message of Headway in what is shown, if it is one that is printed."""
+    line = seen.line
+    return line if isinstance(line, Posted | Edited) and not seen.is_status else None
+
+
+def _line(thread: ThreadView) -> str:
+    opening = " ".join(thread.opening.split())[:60]
+    word = thread.status.word if thread.status else thread.state
+    return "  ".join(part for part in (thread.name or thread.id[:8], word, opening) if part)
