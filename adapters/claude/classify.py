@@ -12,12 +12,13 @@ Rule 3: a time to wait is taken from `retry-after-ms`, then `retry-after` (secon
 import email.utils
 import json
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import aiohttp
 import anthropic
 import httpx2
 
+from adapters.claude.fold import StreamError
 from bot.errors import BadRequest, HeadwayError, ModelBusy, ModelRefusesUs
 
 WAIT: Final = frozenset({"overload", "rate_limit", "timeout", "network"})
@@ -80,6 +81,7 @@ class Torn(Exception):
 
 _FOREIGN: Final = (
     Torn,
+    StreamError,
     anthropic.AnthropicError,
     httpx2.HTTPError,
     httpx2.StreamError,
@@ -133,6 +135,8 @@ def classify(error: BaseException, *, now: float, is_begun: bool = False) -> Hea
     """
     if isinstance(error, anthropic.APIStatusError):
         return _of_answer(error, now=now, is_begun=is_begun)
+    if isinstance(error, StreamError):
+        return _of_stream(error.body, is_begun=is_begun)
     if isinstance(error, UnicodeEncodeError):
         return BadRequest(
             "The request holds text that UTF-8 cannot carry. Take the lone surrogates out of it.",
@@ -191,13 +195,26 @@ def _of_answer(error: anthropic.APIStatusError, *, now: float, is_begun: bool) -
     answer = _Answer(
         error.status_code, error.type, error.error_code, error.request_id, error.api_message
     )
+    wait = retry_after_s(error.response.headers, now=now)
+    return _by_kind(answer, wait=wait, is_begun=is_begun)
+
+
+def _of_stream(body: Mapping[str, Any], *, is_begun: bool) -> HeadwayError:
+    error = body.get("error")
+    said: Mapping[str, Any] = error if isinstance(error, dict) else {}
+    details = said.get("details")
+    code = details.get("error_code") if isinstance(details, dict) else None
+    answer = _Answer(200, said.get("type"), code, body.get("request_id"), said.get("message"))
+    return _by_kind(answer, wait=None, is_begun=is_begun)
+
+
+def _by_kind(answer: _Answer, *, wait: float | None, is_begun: bool) -> HeadwayError:
     kind = kind_of(answer.status, answer.type, answer.code)
     message = _say(answer, kind)
     if kind in OPERATOR:
         return ModelRefusesUs(message, kind=kind)
     if kind == "invalid_request":
         return BadRequest(message, kind=kind)
-    wait = retry_after_s(error.response.headers, now=now)
     return ModelBusy(message, kind=kind, retry_after_s=wait, maybe_served=is_begun)
 
 

@@ -1,8 +1,8 @@
 """
 A model behind the Messages API: the real one, or anything that speaks as it does.
 
-Rule 1: every call is streamed, by the SDK's streaming response with raw events: no object is built
-        for an event, no message is validated twice.
+Rule 1: every call is streamed, by the SDK's streaming response, whose bytes are read here: no object
+        is built for an event, no message is validated twice.
 Rule 2: a reply without its `message_stop` is lost, and so is one that falls silent.
 Rule 3: leaving a call in any way closes its stream at once.
 Rule 4: the key is asked for at every attempt, so that a replaced one is seen without a restart.
@@ -10,8 +10,8 @@ Rule 4: the key is asked for at every attempt, so that a replaced one is seen wi
 
 import asyncio
 import random
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, suppress
 from typing import Any, Final
 
 import anthropic
@@ -21,9 +21,10 @@ from adapters.claude.classify import Torn, classify, is_foreign
 from adapters.claude.clients import COMPACTION_MODELS, Endpoint, build_client, timeout_of
 from adapters.claude.endpoint_state import EndpointState, LimiterRules, Trouble
 from adapters.claude.fallbacks import Fallbacks
-from adapters.claude.fold import Fold
+from adapters.claude.fold import Event, Fold
 from adapters.claude.limiter import Limiter, Permit
 from adapters.claude.prices import PriceTable, bare_name
+from adapters.claude.sse import EventReader
 from adapters.claude.usage import usage_of
 from bot.errors import BadSettings, HeadwayError, ModelRefusesUs
 from bot.goals.money import Price
@@ -203,13 +204,20 @@ class ClaudeModel:
                     **given, timeout=timeout_of(self._endpoint, request.timeout_s)
                 ) as response,
             ):
-                await _read(await response.parse(to=_RAW), fold, begin, on_text)
+                await _read(await self._events(response), fold, begin, on_text)
                 return _reply(fold, response.request_id)
         except Exception as error:
             is_clouds = self._endpoint.provider != "anthropic" and not fold.is_started
             if isinstance(error, HeadwayError) or not is_foreign(error, is_clouds=is_clouds):
                 raise
             raise classify(error, now=self._clock.now(), is_begun=fold.is_started) from error
+
+    async def _events(self, response: Any) -> AsyncGenerator[Sequence[Event], None]:
+        """The events of a streaming response, as they come."""
+        if self._endpoint.provider == "bedrock":
+            # Its frames are Amazon's; the SDK's decoder knows them.
+            return _one_by_one(await response.parse(to=_RAW))
+        return _by_chunk(response.http_response.aiter_bytes())
 
     def _take_key(self) -> None:
         try:
@@ -240,29 +248,52 @@ class ClaudeModel:
             self._compacts[model] = bool(edit is not None and edit.supported)
 
 
+async def _by_chunk(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Sequence[Event], None]:
+    reader = EventReader()
+    async for chunk in chunks:
+        events = reader.feed(chunk)
+        if events:
+            yield events
+
+
+async def _one_by_one(stream: AsyncIterator[Any]) -> AsyncGenerator[Sequence[Event], None]:
+    async for event in stream:
+        yield (event,)
+
+
 async def _read(
-    stream: anthropic.AsyncStream[Any],
+    batches: AsyncGenerator[Sequence[Event], None],
     fold: Fold,
     begin: Callable[[], None],
     on_text: Callable[[str], None] | None,
 ) -> None:
-    while not fold.is_whole:
-        try:
-            event = await anext(stream)
-            text = fold.feed(event)
-        except StopAsyncIteration:
-            raise Torn("the stream ended before its reply did") from None
-        except (LookupError, TypeError, AttributeError) as error:
-            raise Torn("an event of the stream is malformed") from error
-        if text and on_text is not None:
+    async with aclosing(batches):
+        async for events in batches:
+            for event in events:
+                _take(event, fold, begin, on_text)
+            if fold.is_whole:
+                break
+        if not fold.is_whole:
+            raise Torn("the stream ended before its reply did")
+        # The connection is used again only if the response was read to its end.
+        with suppress(Exception):
+            async with asyncio.timeout(DRAIN_S):
+                async for _ in batches:
+                    pass
+
+
+def _take(
+    event: Event, fold: Fold, begin: Callable[[], None], on_text: Callable[[str], None] | None
+) -> None:
+    try:
+        text = fold.feed(event)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise Torn("an event of the stream is malformed") from error
+    if text:
+        if on_text is not None:
             on_text(text)
-        elif event.get("type") == "message_start":
-            begin()
-    # The connection is used again only if the response was read to its end.
-    with suppress(Exception):
-        async with asyncio.timeout(DRAIN_S):
-            while True:
-                await anext(stream)
+    elif event.get("type") == "message_start":
+        begin()
 
 
 def _reply(fold: Fold, request_id: str | None) -> ModelReply:

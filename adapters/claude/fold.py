@@ -26,6 +26,14 @@ _JOINED: Final = {
 """Delta types whose pieces are joined, and the key that holds the piece."""
 
 
+class StreamError(Exception):
+    """The endpoint gave up within its reply; `body` is what it said."""
+
+    def __init__(self, body: Event) -> None:
+        super().__init__("the reply ended in an error")
+        self.body = body
+
+
 class Fold:
     """One reply in the making. Feed it every event, in order; then read the fields."""
 
@@ -77,6 +85,8 @@ class Fold:
             self._settle(event)
         elif kind == "message_stop":
             self._stop()
+        elif kind == "error":
+            raise StreamError(event)
         return ""
 
     def _start(self, message: dict[str, Any]) -> None:

@@ -47,7 +47,7 @@ class Endpoint:
             self.served.append(number)
             return number
 
-        return send  # type: ignore[return-value]
+        return send
 
 
 def limiter(clock: SteppedClock, **more: object) -> Limiter:
