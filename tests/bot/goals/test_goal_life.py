@@ -45,12 +45,15 @@ from bot.goals.events import (
 )
 from bot.goals.goal import ACTIVE, FINAL, Decision, Goal, State, Wait
 from bot.goals.instructions import (
+    Checkpoint,
     CloseDecision,
     CloseWait,
     Instruction,
     OpenDecision,
     OpenWait,
     Post,
+    ShowStatus,
+    StopTurn,
 )
 from bot.goals.limits import LIMITS
 from bot.goals.machine import TABLE, Entry, decide, entry, open_goal, replay
@@ -310,6 +313,8 @@ class GoalLife(RuleBasedStateMachine):
                 self.closed.add(name)
             case Post(key=key):
                 self.keys.append(key)
+            case ShowStatus() | Checkpoint() | StopTurn():
+                pass
 
     def _opens(self, opened: Wait | Decision) -> None:
         assert opened.id not in self.open
@@ -328,7 +333,7 @@ class GoalLife(RuleBasedStateMachine):
             assert not before.crossed or event.role in {"wrap_up", "audit"}
         if isinstance(event, CallSettled):
             self.settled_usage += event.usage
-        elif event.__class__ is not CallSettled:
+        else:
             assert after.ledger.nano_usd >= before.ledger.nano_usd
             assert after.ledger.tokens >= before.ledger.tokens
         self._count_blocked(before, event, rule)
