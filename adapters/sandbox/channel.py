@@ -85,6 +85,8 @@ class Channel(asyncio.Protocol):
         finally:
             theirs.close()
             os.close(log)
+            if channel._transport is None:
+                ours.close()
         return channel
 
     @property
@@ -165,15 +167,15 @@ class Channel(asyncio.Protocol):
         self._stop_beating()
         # The server ends everything when its socket closes, and bubblewrap exits only after the
         # last process of the namespace; killing bubblewrap itself would not wait for them.
-        if self._transport is not None:
-            self._transport.abort()
-        elif process.poll() is None:
-            process.kill()
-        if not await _exits(process, _CLOSING_S):
-            process.kill()
-            await _exits(process, _CLOSING_S)
-        process.poll()
         self._lost.set()
+        try:
+            if self._transport is not None:
+                self._transport.abort()
+                await _exits(process, _CLOSING_S)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
 
     def _send(self, frame: dict[str, Any]) -> None:
         assert self._transport is not None
@@ -222,18 +224,23 @@ class Channel(asyncio.Protocol):
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Run `work` to its end, however often the caller is cancelled meanwhile."""
+    """Run `work` to its end, however often the caller is cancelled; only then let it be so."""
     task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
     while not task.done():
-        with contextlib.suppress(asyncio.CancelledError):
+        try:
             await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
     task.result()
 
 
-async def _exits(process: subprocess.Popen[bytes], within_s: float) -> bool:
-    """Wait for the process without a thread; False when it is still there."""
+async def _exits(process: subprocess.Popen[bytes], within_s: float) -> None:
+    """Wait for the process without a thread, but no longer than that."""
     if process.poll() is not None:
-        return True
+        return
     loop = asyncio.get_running_loop()
     exited = asyncio.Event()
     fd = os.pidfd_open(process.pid)
@@ -244,7 +251,6 @@ async def _exits(process: subprocess.Popen[bytes], within_s: float) -> bool:
     finally:
         loop.remove_reader(fd)
         os.close(fd)
-    return process.poll() is not None
 
 
 def _printed(log: int) -> str:

@@ -16,7 +16,6 @@ SMALL = Limits(
     memory_bytes=512 * MIB,
     processes=60,
     read_bytes=1 * MIB,
-    search_s=1.0,
 )
 
 

@@ -24,7 +24,7 @@ ESCAPES = {
     "the bot's process": "[ -e /proc/{bot} ] && grep -q headway-bot /proc/{bot}/cmdline && echo ESCAPED",
     "more processes than our own": '[ "$(ls /proc | grep -c "^[0-9]")" -gt 12 ] && echo ESCAPED',
     "the server's memory": "head -c 1 /proc/1/mem && echo ESCAPED; cat /proc/1/maps && echo ESCAPED",
-    "the server's files": "ls -l /proc/1/fd && echo ESCAPED; ls /proc/1/root/ && echo ESCAPED",
+    "the server's files": "ls -l /proc/1/fd && echo ESCAPED; cd /proc/1/root && echo ESCAPED",
     "the accounts of the host": "cat /etc/shadow && echo ESCAPED; [ -d /home ] && ls /home && echo ESCAPED",
     "private keys": "ls /etc/ssl/private /etc/ssh ~root/.ssh && echo ESCAPED",
     "writing the system": (

@@ -63,13 +63,13 @@ def test_everything_dies_with_a_killed_bot(start: Start, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["bubblewrap", "none"])
 def test_everything_dies_when_the_heartbeat_stops(start: Start, kind: str) -> None:
-    bot = start(kind, 1.0)
+    bot = start(kind, 2.0)
     family = psutil.Process(bot.pid).children(recursive=True)
 
     os.kill(bot.pid, signal.SIGSTOP)
 
     assert len(family) >= 5
-    _until(lambda: not _alive(family), 3)
+    _until(lambda: not _alive(family), 5)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,8 @@ async def test_the_command_s_own_limit_counts_when_it_is_shorter(session: Sessio
     assert outcome.text.startswith("before\n[ended after 1 s")
 
 
-async def test_a_catastrophic_expression_is_ended(session: Session) -> None:
+async def test_a_catastrophic_expression_is_ended(folder: Path) -> None:
+    session = await Bubblewrap(folder, limits=Limits(search_s=1.0)).open("G1", "workspace")
     await write(session, "a.txt", "a" * 40 + "\n")
 
     outcome = await session.call("grep", {"pattern": "(a+)+$b"}, timeout_s=20)
@@ -135,6 +136,7 @@ async def test_a_catastrophic_expression_is_ended(session: Session) -> None:
     assert not outcome.ok
     assert outcome.timed_out
     assert (await bash(session, "echo on")).text == "on"
+    await session.close()
 
 
 async def test_a_file_that_is_too_large_to_read_says_how_to_see_a_part(session: Session) -> None:
