@@ -1,0 +1,1 @@
+"""Goals, journal and mail in SQLite or PostgreSQL."""

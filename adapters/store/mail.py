@@ -1,0 +1,301 @@
+"""Messages in and out, as rows."""
+
+from typing import Any, Final
+
+from sqlalchemy import bindparam, exists, select, text
+
+from adapters.store import queries
+from adapters.store.journal import check_waiting, write_handled
+from adapters.store.moves import write_content
+from adapters.store.posts import queue
+from adapters.store.readers import Readers
+from adapters.store.rooms import place_of, see_person, see_room, see_session
+from adapters.store.statements import Row, Writes
+from adapters.store.transaction import Transaction
+from adapters.store.writer import Writer
+from bot.ports.chat import Incoming, Network, Speaker
+from bot.ports.journal import Content
+from bot.ports.mail import Due, Received
+
+CLAIM_S: Final = 60.0
+"""A claim older than this is of unknown outcome."""
+FAILINGS: Final = 3
+KEPT_S: Final = 90 * 24 * 3600.0
+"""How long the text of a message in is kept beside its consequence."""
+
+_I, _O, _S, _R = queries.INBOX, queries.OUTBOX, queries.SESSION, queries.ROOM
+_P, _C = queries.PERSON, queries.CONTENT
+
+_RECEIVE: Final = queries.into(_I, without=("sequence",)).on_conflict_do_nothing()
+_WAITING: Final = (
+    select(
+        _I.c.sequence, _I.c.attempts, _I.c.id, _R.c.network, _R.c.workspace, _R.c.name, _I.c.thread,
+        _P.c.external, _P.c.name, _C.c.text, _I.c.at, _I.c.reply_to,
+    )
+    .join(_R, _R.c.id == _I.c.room)
+    .join(_P, _P.c.id == _I.c.person)
+    .join(_C, (_C.c.session == _I.c.session) & (_C.c.hash == _I.c.content))
+    .where(text("inbox.state = 'waiting'"))
+    .order_by(_I.c.sequence)
+)  # fmt: skip
+_FAIL: Final = queries.set_in(_I, "state", "attempts", "why").where(_I.c.id == bindparam("of_id"))
+
+_OPEN: Final = "{0}.state IN ('pending', 'claimed', 'unknown')"
+_STALE: Final = queries.set_in(_O, "state").where(
+    text(_OPEN.format("outbox")),
+    text("outbox.state = 'claimed'"),
+    _O.c.claimed_at < bindparam("of_before"),
+)
+_ahead: Final = _O.alias("ahead")
+_CLAIM: Final = (
+    select(
+        _O.c.key, _O.c.kind, _O.c.goal, _O.c.session, _R.c.network, _R.c.workspace, _R.c.name,
+        _S.c.thread, _O.c.reason, _O.c.content, _O.c.remote, _O.c.state, _O.c.created_at,
+    )
+    .join(_S, _S.c.id == _O.c.session)
+    .join(_R, _R.c.id == _S.c.room)
+    .where(
+        _R.c.network == bindparam("of_network"),
+        text(_OPEN.format("outbox")),
+        text("outbox.state <> 'claimed'"),
+        _O.c.not_before <= bindparam("of_now"),
+        ~exists().where(
+            _ahead.c.session == _O.c.session,
+            text(_OPEN.format("ahead")),
+            text(
+                "(ahead.state = 'claimed' OR (ahead.sequence < outbox.sequence"
+                " AND (ahead.state = 'unknown' OR ahead.kind <> 'status')))"
+            ),
+        ),
+    )
+    .order_by(_O.c.sequence)
+    .limit(bindparam("of_limit"))
+)  # fmt: skip
+"""What is due and has nothing of its thread before it; a status edit holds nothing up."""
+
+_SESSION: Final = select(_S.c.id).where(_S.c.id == bindparam("of_session"))
+_OF_KEY: Final = _O.c.key == bindparam("of_key")
+_TAKE: Final = queries.set_in(_O, "state", "claimed_at", "looked_up").where(_OF_KEY)
+_SENT: Final = queries.set_in(_O, "state", "remote").where(_OF_KEY)
+_UNKNOWN: Final = queries.set_in(_O, "state", "looked_up").where(_OF_KEY)
+_FAILED: Final = queries.set_in(_O, "state", "why").where(_OF_KEY)
+_LATER: Final = queries.set_in(_O, "state", "not_before").where(_OF_KEY)
+_FOUND: Final = select(_O.c.goal, _O.c.kind, _O.c.looked_up).where(_OF_KEY).with_for_update()
+_REMOTE: Final = select(_O.c.remote).where(_OF_KEY)
+_SHOWN: Final = (
+    select(_O.c.remote)
+    .where(_O.c.goal == bindparam("of_goal"), text("kind = 'status' AND remote <> ''"))
+    .order_by(_O.c.sequence.desc())
+    .limit(1)
+)
+_PENDING_STATUS: Final = select(_O.c.key).where(
+    _O.c.goal == bindparam("of_goal"), text("kind = 'status' AND state = 'pending'")
+)
+_OLD_STATUS: Final = _O.delete().where(
+    _O.c.goal == bindparam("of_goal"),
+    text("kind = 'status' AND state IN ('sent', 'superseded')"),
+    _O.c.key != bindparam("of_key"),
+)
+
+
+class StoreInbox:
+    """Port Inbox."""
+
+    def __init__(self, writer: Writer, readers: Readers) -> None:
+        self._writer = writer
+        self._readers = readers
+
+    async def receive(self, message: Incoming) -> bool:
+        """Store it; False when its identity was there already."""
+
+        def job(tx: Transaction) -> bool:
+            if tx.one(queries.INBOX_STATE, of_id=message.id) is not None:
+                return False
+            return _receive(tx, message)
+
+        return await self._writer.do(job)
+
+    async def waiting(self) -> tuple[Received, ...]:
+        """Everything not handled yet, in order of arrival."""
+        rows = await self._readers.do(lambda reader: reader.all(_WAITING))
+        return tuple(_received(row) for row in rows)
+
+    async def handled(self, message: str) -> None:
+        """Mark one that causes nothing else. Raises IllegalMove when it does not wait."""
+
+        def job(tx: Transaction) -> None:
+            check_waiting(tx, (message,))
+            writes = Writes()
+            write_handled(writes, (message,), tx.now())
+            tx.write(writes)
+
+        await self._writer.do(job)
+
+    async def failed(self, message: str, why: str) -> int:
+        """Count one failed handling; at the third it is *failed*. Returns the count."""
+
+        def job(tx: Transaction) -> int:
+            attempts = check_waiting(tx, (message,)) + 1
+            state = "failed" if attempts >= FAILINGS else "waiting"
+            tx.run(_FAIL, of_id=message, state=state, attempts=attempts, why=why)
+            return attempts
+
+        return await self._writer.do(job)
+
+
+class StoreOutbox:
+    """Port Outbox."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    async def claim(self, network: Network, *, limit: int) -> tuple[Due, ...]:
+        """Take what is due, oldest first, one row a thread at a time."""
+
+        def job(tx: Transaction) -> tuple[Due, ...]:
+            tx.alone(f"outbox.{network}")
+            now = tx.now()
+            tx.run(_STALE, of_before=now - CLAIM_S, state="unknown")
+            # Two rows of a thread can be free at once (a status edit and a post).
+            rows = tx.all(_CLAIM, of_network=network, of_now=now, of_limit=2 * limit)
+            first = {row[3]: row for row in reversed(rows)}
+            chosen = [row for row in rows if first[row[3]] is row]
+            return tuple(_take(tx, row, now) for row in chosen[:limit])
+
+        return await self._writer.do(job)
+
+    async def say(self, session: str, key: str, text: str, handled: tuple[str, ...] = ()) -> None:
+        """Queue a `reply` in the session's thread; a key that is there already changes nothing."""
+
+        def job(tx: Transaction) -> None:
+            if tx.one(_SESSION, of_session=session) is None:
+                raise KeyError(f"There is no session {session}: begin it first.")
+            check_waiting(tx, handled)
+            at, content, writes = tx.now(), Content(text), Writes()
+            write_content(writes, session, content, content.hash, at)
+            queue(writes, key, "reply", session, at, content=content.hash)
+            write_handled(writes, handled, at)
+            tx.write(writes)
+
+        await self._writer.do(job)
+
+    async def sent(self, key: str, remote: str) -> None:
+        """It is there, under this remote id."""
+
+        def job(tx: Transaction) -> None:
+            goal, kind, _ = _found(tx, key)
+            tx.run(_SENT, of_key=key, state="sent", remote=remote)
+            if kind == "status":
+                # Only the last one says which message is to be edited.
+                tx.run(_OLD_STATUS, of_goal=goal, of_key=key)
+
+        await self._writer.do(job)
+
+    async def unknown(self, key: str) -> None:
+        """It may be there: the next claim of it looks it up."""
+
+        def job(tx: Transaction) -> None:
+            _found(tx, key)
+            tx.run(_UNKNOWN, of_key=key, state="unknown", looked_up=True)
+
+        await self._writer.do(job)
+
+    async def failed(self, key: str, why: str) -> None:
+        """It cannot be sent; later rows pass."""
+
+        def job(tx: Transaction) -> None:
+            _found(tx, key)
+            tx.run(_FAILED, of_key=key, state="failed", why=why)
+
+        await self._writer.do(job)
+
+    async def later(self, key: str, delay_s: float) -> None:
+        """Try again after `delay_s`; one that was being looked up is looked up again."""
+
+        def job(tx: Transaction) -> None:
+            goal, kind, looked_up = _found(tx, key)
+            state = "unknown" if looked_up else "pending"
+            if state == "pending" and kind == "status" and tx.one(_PENDING_STATUS, of_goal=goal):
+                # A newer edit waits already, and tells all that this one would.
+                state = "superseded"
+            tx.run(_LATER, of_key=key, state=state, not_before=tx.now() + delay_s)
+
+        await self._writer.do(job)
+
+
+def void_claims(tx: Transaction) -> int:
+    """What the former owner was sending when it died may be there or not."""
+    return tx.run(_STALE, of_before=float("inf"), state="unknown")
+
+
+def _receive(tx: Transaction, message: Incoming) -> bool:
+    place, at = message.place, tx.now()
+    room = see_room(tx, place)
+    person = see_person(tx, place.network, message.speaker)
+    session = see_session(tx, room, "", "mail", at)
+    content, writes = Content(message.text, person), Writes()
+    write_content(
+        writes, session, content, content.hash, at, message=message.id, expires_at=at + KEPT_S
+    )
+    tx.write(writes)
+    rows = tx.run(
+        _RECEIVE,
+        id=message.id,
+        session=session,
+        room=room,
+        thread=place.thread,
+        person=person,
+        content=content.hash,
+        reply_to=message.reply_to,
+        at=message.at,
+        received_at=at,
+        state="waiting",
+        attempts=0,
+        why="",
+        handled_at=None,
+    )
+    return rows == 1
+
+
+def _received(row: Row) -> Received:
+    sequence, attempts, id, network, workspace, room, thread, external, name, said, at, to = row
+    place = place_of(network, workspace, room, thread)
+    message = Incoming(id, place, Speaker(external, name), said or "", at, to)
+    return Received(sequence, message, attempts)
+
+
+def _take(tx: Transaction, row: Row, now: float) -> Due:
+    key, kind, goal, session, network, workspace, room, thread, reason, content, *rest = row
+    remote, state, created_at = rest
+    was_unknown = state == "unknown"
+    tx.run(_TAKE, of_key=key, state="claimed", claimed_at=now, looked_up=was_unknown)
+    place = place_of(network, workspace, room, thread)
+    return Due(
+        key=key,
+        kind=kind,
+        goal=goal or "",
+        session=session,
+        place=place,
+        reason=reason,
+        content=content,
+        remote=_edited(tx, kind, goal, key) or remote,
+        state="unknown" if was_unknown else "claimed",
+        created_at=created_at,
+    )
+
+
+def _edited(tx: Transaction, kind: str, goal: str | None, key: str) -> str:
+    """The remote id of the message that a row edits."""
+    row: Any = None
+    if kind == "status":
+        row = tx.one(_SHOWN, of_goal=goal)
+    elif kind == "card":
+        row = tx.one(_REMOTE, of_key=f"{goal}:decision:{key.rpartition(':')[2]}")
+    return row[0] if row else ""
+
+
+def _found(tx: Transaction, key: str) -> Row:
+    row = tx.one(_FOUND, of_key=key)
+    if row is None:
+        raise KeyError(f"There is no message {key} in the outbox.")
+    return row

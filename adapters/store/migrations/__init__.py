@@ -1,0 +1,1 @@
+"""The schema's revisions, applied when a store is opened."""

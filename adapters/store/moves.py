@@ -1,0 +1,176 @@
+"""
+The rows that follow from a goal's moves: its journal, its steps, what parks it, what is said.
+
+Rule 1: nothing is read here and nothing runs here: moves in, writes out.
+Rule 2: the match over events names every one, so that a new one is not forgotten.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from adapters.store import codec, queries
+from adapters.store.posts import say
+from adapters.store.statements import Writes
+from adapters.store.steps import charge, follow
+from bot.goals import machine
+from bot.goals.events import BOOKINGS, CallSettled, Event, MessageReceived
+from bot.goals.goal import Goal
+from bot.goals.instructions import Instruction
+from bot.goals.limits import Limits
+from bot.goals.machine import Entry
+from bot.ports.journal import Content, Task, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One event's doing: the goal before and after, its entry, what it asks for."""
+
+    before: Goal | None
+    after: Goal
+    entry: Entry
+    instructions: tuple[Instruction, ...]
+
+
+def decide(goal: Goal, events: Iterable[Event], at: float, limits: Limits) -> Iterator[Move]:
+    """Each event's move, stamped with `at`. Raises as `machine.decide`."""
+    for event in events:
+        stamped = replace(event, at=at)
+        moved = machine.decide(goal, stamped, limits)
+        entry = machine.entry(goal, stamped, moved)
+        yield Move(goal, moved.goal, entry, moved.instructions)
+        goal = moved.goal
+
+
+def bookings(unit: Unit) -> tuple[Event, ...]:
+    """What of a unit is written by a worker whose lease is gone.
+
+    A reply that comes after its turn was taken over is paid for and stays out of the transcript.
+    """
+    return tuple(
+        replace(event, content="") if isinstance(event, CallSettled) else event
+        for event in unit.events
+        if isinstance(event, BOOKINGS)
+    )
+
+
+def write_opened(writes: Writes, goal: Goal, reopens: str) -> None:
+    """The goal's first row, and the lease that nobody holds."""
+    writes.add(
+        queries.INSERT_GOAL,
+        id=goal.id,
+        session=goal.session,
+        number=goal.number,
+        owner=goal.owner,
+        kind=goal.kind,
+        opened_at=goal.opened_at,
+        reopens=reopens or None,
+        **_mirrored(goal),
+    )
+    writes.add(queries.INSERT_LEASE, goal=goal.id, epoch=0, worker="", until=0.0)
+
+
+def write_goal(writes: Writes, goal: Goal) -> None:
+    """The goal's row as it is now."""
+    writes.add(queries.UPDATE_GOAL, of_goal=goal.id, **_mirrored(goal))
+
+
+def write_move(writes: Writes, move: Move, limits: str) -> None:
+    """The journal's entry and the rows that move with it."""
+    goal, entry = move.after, move.entry
+    writes.add(
+        queries.INSERT_EVENT,
+        goal=goal.id,
+        seq=entry.seq,
+        session=goal.session,
+        kind=codec.kind_of(entry.event),
+        at=entry.event.at,
+        turn=goal.turn,
+        revision=goal.revision,
+        before=entry.before.value if entry.before else None,
+        after=entry.after.value,
+        rule=entry.rule,
+        data=codec.dump_event(entry.event),
+        changes=codec.dump_changes(entry.changes),
+        limits=limits,
+        version=codec.SCHEMA,
+    )
+    follow(writes, goal, entry)
+    if move.before is not None and "ledger" in entry.changes:
+        charge(writes, move.before, goal, entry)
+    say(writes, move.before, goal, entry, move.instructions)
+
+
+def write_contents(
+    writes: Writes,
+    session: str,
+    contents: Iterable[Content],
+    at: float,
+    events: Iterable[Event] = (),
+) -> None:
+    """Texts under their hashes; those of people's messages know which message they were."""
+    messages = {e.content: e.message for e in events if isinstance(e, MessageReceived)}
+    for content in contents:
+        hash = content.hash
+        write_content(writes, session, content, hash, at, message=messages.get(hash))
+
+
+def write_content(
+    writes: Writes,
+    session: str,
+    content: Content,
+    hash: str,
+    at: float,
+    *,
+    message: str | None = None,
+    expires_at: float | None = None,
+) -> None:
+    """One text under its hash."""
+    writes.add(
+        queries.INSERT_CONTENT,
+        session=session,
+        hash=hash,
+        text=content.text,
+        author=content.author,
+        message=message,
+        size=len(content.text),
+        at=at,
+        expires_at=expires_at,
+    )
+
+
+def write_tasks(writes: Writes, goal: Goal, tasks: Iterable[Task], at: float) -> None:
+    """The goal's whole list anew; titles and evidence are content."""
+    writes.add(queries.DELETE_TASKS, of_goal=goal.id)
+    for position, task in enumerate(tasks):
+        hashes = []
+        for text in (task.title, task.evidence):
+            content = Content(text, _PLANNER)
+            hashes.append(content.hash if text else "")
+            if text:
+                write_content(writes, goal.session, content, content.hash, at)
+        title, evidence = hashes
+        writes.add(
+            queries.INSERT_TASK,
+            goal=goal.id,
+            position=position,
+            title=title,
+            state=task.state,
+            evidence=evidence,
+        )
+
+
+_PLANNER: Final = "agent"
+
+
+def _mirrored(goal: Goal) -> dict[str, object]:
+    return {
+        "state": goal.state.value,
+        "revision": goal.revision,
+        "seq": goal.seq,
+        "turn": goal.turn,
+        "objective": goal.objective,
+        "closed_at": goal.closed_at,
+        "due_at": goal.due_at,
+        "data": codec.dump_goal(goal),
+    }

@@ -1,0 +1,83 @@
+"""Opens a store by its URL: migrates it, makes sure that it is ours, and closes it again."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from adapters.store.journal import StoreJournal
+from adapters.store.leases import StoreLeases
+from adapters.store.mail import StoreInbox, StoreOutbox
+from adapters.store.readers import Readers, Source
+from adapters.store.records import StoreRecords
+from adapters.store.rooms import StoreRooms
+from adapters.store.transaction import Database
+from adapters.store.writer import Writer
+from bot.errors import BadSettings
+from bot.goals.limits import Limits
+from bot.ports.clock import Clock
+
+_SQLITE: Final = "sqlite:///"
+_POSTGRES: Final = ("postgresql://", "postgresql+psycopg://", "postgres://")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Every port of the store, over one database."""
+
+    journal: StoreJournal
+    leases: StoreLeases
+    inbox: StoreInbox
+    outbox: StoreOutbox
+    rooms: StoreRooms
+    records: StoreRecords
+    writer: Writer
+
+
+@asynccontextmanager
+async def open_store(
+    url: str, *, clock: Clock, limits: Limits, state_dir: Path
+) -> AsyncIterator[Store]:
+    """Open the database at `url`, migrated and ready, for as long as the context lasts.
+
+    `sqlite:///FILE` is relative to `state_dir`; `sqlite:////FILE` is absolute. PostgreSQL's URLs
+    are psycopg's. On SQLite the leases and claims of the former owner are void.
+
+    Raises:
+        BadSettings: no such kind of database.
+        StoreBusy, StoreUnusable: unreadable, newer, out of reach, or owned by another process.
+    """
+    async with AsyncExitStack() as stack:
+        database, source = _connected(stack, url, clock, state_dir)
+        writer = Writer(database)
+        stack.push_async_callback(writer.close)
+        readers = Readers(source)
+        stack.push_async_callback(readers.close)
+        yield Store(
+            journal=StoreJournal(writer, readers, limits),
+            leases=StoreLeases(writer, readers),
+            inbox=StoreInbox(writer, readers),
+            outbox=StoreOutbox(writer),
+            rooms=StoreRooms(writer, readers),
+            records=StoreRecords(readers),
+            writer=writer,
+        )
+
+
+def _connected(
+    stack: AsyncExitStack, url: str, clock: Clock, state_dir: Path
+) -> tuple[Database, Source]:
+    if url.startswith(_SQLITE):
+        from adapters.store.sqlite import open_sqlite
+
+        return open_sqlite(stack, state_dir / url.removeprefix(_SQLITE), clock)
+    if url.startswith(_POSTGRES):
+        from adapters.store.postgres import open_postgres
+
+        return open_postgres("postgresql://" + url.partition("://")[2])
+    kind = url.partition(":")[0]
+    raise BadSettings(
+        f"{kind!r} is no kind of database that is known here: "
+        "give sqlite:///FILE or postgresql://USER@HOST/NAME."
+    )

@@ -1,0 +1,151 @@
+"""
+Rows of waits, decisions, checkpoints and of what is to be said, as instructions ask for them.
+
+Keys in the outbox: `GOAL:KEY` for a post, `GOAL:status:SEQ` for an edit of the status message,
+`GOAL:card:NUMBER` for the edit of a decision's card. Each is sent once, so each is made once.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from adapters.store import codec, queries
+from adapters.store.statements import Statement, Writes
+from bot.goals.goal import Decision, Goal
+from bot.goals.instructions import (
+    Checkpoint,
+    CloseDecision,
+    CloseWait,
+    Instruction,
+    OpenDecision,
+    OpenWait,
+    Post,
+    ShowStatus,
+    StopTurn,
+)
+from bot.goals.machine import Entry
+
+STATUS_AFTER_S: Final = 5.0
+"""A goal that is done sooner shows no status message at all (manners, "What is posted")."""
+
+
+def say(
+    writes: Writes,
+    before: Goal | None,
+    goal: Goal,
+    entry: Entry,
+    instructions: Iterable[Instruction],
+) -> None:
+    """The rows of a move's instructions."""
+    at = entry.event.at
+    for one in instructions:
+        match one:
+            case Post():
+                queue(writes, f"{goal.id}:{one.key}", one.kind, goal.session, at,
+                      goal=goal.id, reason=one.reason, content=one.content)  # fmt: skip
+            case ShowStatus():
+                queue(writes, f"{goal.id}:status:{entry.seq}", "status", goal.session, at,
+                      goal=goal.id, not_before=goal.opened_at + STATUS_AFTER_S)  # fmt: skip
+            case OpenWait(wait):
+                writes.add(
+                    queries.OPEN_WAIT, goal=goal.id, id=wait.id, kind=wait.kind, ref=wait.ref,
+                    until=wait.until, reason=wait.reason, state="open", opened_at=at, closed_at=None,
+                )  # fmt: skip
+            case CloseWait():
+                of = {"of_goal": goal.id, "of_id": one.wait}
+                writes.add(queries.CLOSE_WAIT, **of, state=one.how, closed_at=at)
+            case OpenDecision(decision):
+                _open_decision(writes, goal, decision, at)
+            case CloseDecision():
+                _close_decision(writes, before, goal, one, at)
+            case Checkpoint(turn):
+                writes.add(
+                    queries.INSERT_CHECKPOINT, goal=goal.id, seq=entry.seq, turn=turn, at=at,
+                    tree="", data=codec.dump_goal(goal),
+                )  # fmt: skip
+            case StopTurn():
+                pass
+    _follow_decision(writes, before, goal)
+    if goal.is_final and before is not None and not before.is_final:
+        writes.add(queries.SUPERSEDE_STATUS, of_goal=goal.id, state="superseded")
+
+
+def queue(
+    writes: Writes,
+    key: str,
+    kind: str,
+    session: str,
+    at: float,
+    *,
+    goal: str | None = None,
+    reason: str = "",
+    content: str = "",
+    not_before: float = 0.0,
+    statement: Statement = queries.INSERT_POST,
+    **of: Any,
+) -> None:
+    """One message out, due at `not_before` or at once."""
+    writes.add(
+        statement,
+        key=key,
+        goal=goal,
+        session=session,
+        kind=kind,
+        reason=reason,
+        content=content,
+        state="pending",
+        remote="",
+        not_before=max(not_before, at),
+        created_at=at,
+        claimed_at=0.0,
+        looked_up=False,
+        why="",
+        **of,
+    )
+
+
+def _open_decision(writes: Writes, goal: Goal, decision: Decision, at: float) -> None:
+    writes.add(
+        queries.OPEN_DECISION,
+        goal=goal.id,
+        id=decision.id,
+        number=decision.number,
+        kind=decision.kind,
+        text=decision.text,
+        tool_use=decision.tool_use,
+        state="open",
+        expires_at=decision.expires_at,
+        reminded=decision.reminded,
+        answered=decision.answered,
+        opened_at=at,
+        closed_at=None,
+        by="",
+        answer="",
+    )
+
+
+def _close_decision(
+    writes: Writes, before: Goal | None, goal: Goal, closed: CloseDecision, at: float
+) -> None:
+    of = {"of_goal": goal.id, "of_id": closed.decision}
+    writes.add(
+        queries.CLOSE_DECISION, **of, state=closed.how, closed_at=at, by=closed.by,
+        answer=closed.answer,
+    )  # fmt: skip
+    decision = before.decision if before is not None else None
+    if decision is not None and decision.id == closed.decision:
+        queue(
+            writes, f"{goal.id}:card:{decision.number}", "card", goal.session, at, goal=goal.id,
+            reason=closed.how, content=closed.answer, statement=queries.INSERT_CARD,
+            of_key=f"{goal.id}:decision:{decision.number}",
+        )  # fmt: skip
+
+
+def _follow_decision(writes: Writes, before: Goal | None, goal: Goal) -> None:
+    """A reminder, a rest or a stored answer moves the open decision's row."""
+    was, now = before.decision if before else None, goal.decision
+    if was is None or now is None or was is now or was.id != now.id:
+        return
+    writes.add(
+        queries.MOVE_DECISION, of_goal=goal.id, of_id=now.id, expires_at=now.expires_at,
+        reminded=now.reminded, answered=now.answered,
+    )  # fmt: skip

@@ -1,0 +1,195 @@
+"""People, rooms and threads, as rows."""
+
+from functools import cache
+from secrets import token_hex
+from typing import Any, Final
+
+from sqlalchemy import bindparam, select, text
+
+from adapters.store import codec, queries
+from adapters.store.readers import Readers
+from adapters.store.statements import Reader, Row, Statement
+from adapters.store.transaction import Transaction
+from adapters.store.writer import Writer
+from bot.goals.goal import Goal, State
+from bot.ports.chat import Network, Place, Speaker
+from bot.ports.mail import Thread
+
+_G, _S, _R, _P = queries.GOAL, queries.SESSION, queries.ROOM, queries.PERSON
+
+_FIND_ROOM: Final = select(_R.c.id).where(
+    _R.c.network == bindparam("of_network"),
+    _R.c.workspace == bindparam("of_workspace"),
+    _R.c.name == bindparam("of_name"),
+)
+_ADD_ROOM: Final = queries.into(_R).on_conflict_do_nothing()
+_FIND_PERSON: Final = select(_P.c.id, _P.c.name).where(
+    _P.c.network == bindparam("of_network"), _P.c.external == bindparam("of_external")
+)
+_ADD_PERSON: Final = queries.into(_P).on_conflict_do_nothing()
+_RENAME: Final = queries.set_in(_P, "name").where(_P.c.id == bindparam("of_id"))
+_FIND_SESSION: Final = select(_S.c.id).where(
+    _S.c.room == bindparam("of_room"),
+    _S.c.thread == bindparam("of_thread"),
+    _S.c.kind == bindparam("of_kind"),
+)
+_ADD_SESSION: Final = queries.into(_S).on_conflict_do_nothing()
+
+_LIVE: Final = text(
+    "live.kind = 'goal' AND live.state NOT IN ('complete', 'cancelled') AND live.session = session.id"
+)
+_live: Final = _G.alias("live")
+THREAD: Final = (_S.c.id, _R.c.network, _R.c.workspace, _R.c.name, _S.c.thread, _live.c.id)
+"""The columns that `thread_of` makes a thread of."""
+THREADS: Final = (
+    select(*THREAD)
+    .join(_R, _R.c.id == _S.c.room)
+    .outerjoin(_live, _LIVE)
+    .where(text("session.kind = 'thread'"))
+)
+_THREAD: Final = THREADS.where(
+    _R.c.network == bindparam("of_network"),
+    _R.c.workspace == bindparam("of_workspace"),
+    _R.c.name == bindparam("of_name"),
+    _S.c.thread == bindparam("of_thread"),
+)
+_LAST: Final = (
+    select(_G.c.data)
+    .where(_G.c.session == bindparam("of_session"), text("goal.number > 0"))
+    .order_by(_G.c.number.desc())
+    .limit(1)
+)
+
+
+class StoreRooms:
+    """Port Rooms."""
+
+    def __init__(self, writer: Writer, readers: Readers) -> None:
+        self._writer = writer
+        self._readers = readers
+
+    async def person(self, network: Network, speaker: Speaker) -> str:
+        """The person's id, made at first sight; the name is the last one seen."""
+        return await self._writer.do(lambda tx: see_person(tx, network, speaker))
+
+    async def thread(self, place: Place) -> Thread | None:
+        """The session that lives in that thread."""
+        return await self._readers.do(lambda reader: _read_thread(reader, place))
+
+    async def begin(self, place: Place) -> Thread:
+        """A new session in that thread, or the one that is there."""
+
+        def job(tx: Transaction) -> Thread:
+            see_session(tx, see_room(tx, place), place.thread, "thread", tx.now())
+            thread = _read_thread(tx, place)
+            assert thread is not None
+            return thread
+
+        return await self._writer.do(job)
+
+    async def goals(
+        self, *, states: tuple[str, ...] = (), room: str = "", number: int | None = None
+    ) -> tuple[Goal, ...]:
+        """Goals (no asks), newest first, by state, room (as in `Place.room`) or number."""
+
+        found = _goals(frozenset(State(state) for state in states), bool(room), number is not None)
+        of: dict[str, Any] = {"of_room": room} if room else {}
+        if number is not None:
+            of["of_number"] = number
+        rows = await self._readers.do(lambda reader: reader.all(found, **of))
+        return tuple(codec.load_goal(row[0]) for row in rows)
+
+    async def last_goal(self, session: str) -> Goal | None:
+        """The session's newest goal (no ask), live or final."""
+        row = await self._readers.do(lambda reader: reader.one(_LAST, of_session=session))
+        return None if row is None else codec.load_goal(row[0])
+
+
+def see_person(tx: Transaction, network: Network, speaker: Speaker) -> str:
+    """The person's id, with a row made at first sight."""
+    of = {"of_network": network, "of_external": speaker.id}
+    row = tx.one(_FIND_PERSON, **of)
+    if row is None:
+        tx.run(
+            _ADD_PERSON,
+            id=f"p{token_hex(8)}",
+            network=network,
+            external=speaker.id,
+            name=speaker.name,
+        )
+        row = tx.one(_FIND_PERSON, **of)
+    assert row is not None
+    if row[1] != speaker.name:
+        tx.run(_RENAME, of_id=row[0], name=speaker.name)
+    return str(row[0])
+
+
+def see_room(tx: Transaction, place: Place) -> str:
+    """The room's id, with a row made at first sight."""
+    of = {"of_network": place.network, "of_workspace": place.workspace, "of_name": place.room}
+    row = tx.one(_FIND_ROOM, **of)
+    if row is None:
+        tx.run(
+            _ADD_ROOM,
+            id=f"r{token_hex(8)}",
+            network=place.network,
+            workspace=place.workspace,
+            name=place.room,
+            settings="{}",
+        )
+        row = tx.one(_FIND_ROOM, **of)
+    assert row is not None
+    return str(row[0])
+
+
+def see_session(tx: Transaction, room: str, thread: str, kind: str, at: float) -> str:
+    """The id of the room's session of that thread and kind, with a row made at first sight."""
+    of = {"of_room": room, "of_thread": thread, "of_kind": kind}
+    row = tx.one(_FIND_SESSION, **of)
+    if row is None:
+        tx.run(
+            _ADD_SESSION, id=f"s{token_hex(8)}", room=room, thread=thread, kind=kind, opened_at=at
+        )
+        row = tx.one(_FIND_SESSION, **of)
+    assert row is not None
+    return str(row[0])
+
+
+def place_of(network: Any, workspace: str, room: str, thread: str) -> Place:
+    """A place from its columns."""
+    return Place(network, workspace, room, thread)
+
+
+def thread_of(row: Row) -> Thread:
+    """The thread in a row of the columns `THREAD`."""
+    session, network, workspace, room, thread, goal = row
+    return Thread(session, place_of(network, workspace, room, thread), goal or "")
+
+
+@cache
+def _goals(states: frozenset[State], in_room: bool, is_numbered: bool) -> Statement:
+    # Cached: statements are compiled once and remembered by identity.
+    found = (
+        select(_G.c.data)
+        .join(_S, _S.c.id == _G.c.session)
+        .join(_R, _R.c.id == _S.c.room)
+        .where(text("goal.number > 0"))
+    )
+    if states:
+        found = found.where(_G.c.state.in_(sorted(state.value for state in states)))
+    if in_room:
+        found = found.where(_R.c.name == bindparam("of_room"))
+    if is_numbered:
+        found = found.where(_G.c.number == bindparam("of_number"))
+    return found.order_by(_G.c.number.desc())
+
+
+def _read_thread(reader: Reader, place: Place) -> Thread | None:
+    row = reader.one(
+        _THREAD,
+        of_network=place.network,
+        of_workspace=place.workspace,
+        of_name=place.room,
+        of_thread=place.thread,
+    )
+    return None if row is None else thread_of(row)

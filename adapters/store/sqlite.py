@@ -1,0 +1,294 @@
+"""
+SQLite: one owner, one writing connection which also checkpoints the WAL, readers that only read.
+
+Rule 1: whoever writes holds the flock on `DATABASE.lock` for its life; the file names its pid.
+Rule 2: every COMMIT is on the disk when it returns (WAL, synchronous=FULL).
+"""
+
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Final, TypeVar
+
+from sqlalchemy import NullPool, create_engine, event
+from sqlalchemy.exc import DBAPIError
+
+from adapters.store import schema
+from adapters.store.leases import void_leases
+from adapters.store.mail import void_claims
+from adapters.store.statements import SQLITE, Compiler, Reader
+from adapters.store.transaction import Job, Outcome, Transaction
+from bot.errors import HeadwayError, StoreBusy, StoreUnusable
+from bot.ports.clock import Clock
+
+T = TypeVar("T")
+
+BUSY_MS: Final = 5_000
+CHECK_S: Final = 2.0
+"""The integrity check at the start looks no longer than this."""
+WAL_PAGES: Final = 1_000
+WAL_KEPT_BYTES: Final = 64 * 1024 * 1024
+CACHE_KIB: Final = 64 * 1024
+
+_PRAGMAS: Final = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA foreign_keys=ON",
+    f"PRAGMA busy_timeout={BUSY_MS}",
+    f"PRAGMA wal_autocheckpoint={WAL_PAGES}",
+    f"PRAGMA journal_size_limit={WAL_KEPT_BYTES}",
+    f"PRAGMA cache_size=-{CACHE_KIB}",
+)
+
+
+class Ownership:
+    """The right to write a database file, held by this process until it is let go."""
+
+    def __init__(self, database: Path) -> None:
+        self._path = database.with_name(database.name + ".lock")
+        self._file: int | None = None
+
+    def __enter__(self) -> "Ownership":
+        """Take it.
+
+        Raises:
+            StoreUnusable: another process has it (its pid is named), or the folder is closed to us.
+        """
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreUnusable(
+                f"{self._path} cannot be opened ({error.strerror}): "
+                "give this user write access to its folder."
+            ) from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            pid = os.pread(file, 20, 0).decode(errors="replace").strip() or "unknown"
+            os.close(file)
+            raise StoreUnusable(
+                f"Another process (pid {pid}) owns {self._path.with_suffix('')}: "
+                "stop it, or give this one a state folder of its own."
+            ) from error
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+        self._file = file
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let it go; the file stays, so that nobody locks one that is about to vanish."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+class SqliteDatabase:
+    """The writing connection. Opened on one thread, used on the writer's alone."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._compiler = Compiler(SQLITE)
+        self._clock = clock
+        self.connection = _connect(path)
+
+    def transact(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Run the jobs in one transaction, each in its own savepoint, and commit."""
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            outcomes = [self._alone(job) for job in jobs]
+            self.connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+            return [Outcome(error=translated(error, self._path))] * len(jobs)
+        return outcomes
+
+    def close(self) -> None:
+        """Bring the WAL home and close."""
+        with suppress(sqlite3.Error):
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.connection.close()
+
+    def _alone(self, job: Job) -> Outcome:
+        connection = self.connection
+        connection.execute("SAVEPOINT unit")
+        try:
+            result = job(Transaction(connection, self._compiler, self._clock.now))
+        except Exception as error:
+            if not connection.in_transaction:
+                # SQLite gave the whole transaction up (a full disk, an I/O error): all have lost.
+                raise
+            connection.execute("ROLLBACK TO unit")
+            connection.execute("RELEASE unit")
+            is_driver = isinstance(error, sqlite3.Error)
+            return Outcome(error=translated(error, self._path) if is_driver else error)
+        connection.execute("RELEASE unit")
+        return Outcome(result)
+
+
+class SqliteSource:
+    """Read-only connections to the same file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._compiler = Compiler(SQLITE)
+
+    def reader(self) -> Reader:
+        """A new read-only connection."""
+        try:
+            return Reader(_connect(self._path, read_only=True), self._compiler)
+        except sqlite3.Error as error:
+            raise translated(error, self._path) from error
+
+    def read(self, reader: Reader, query: Callable[[Reader], T]) -> T:
+        """Run `query` in one snapshot."""
+        connection = reader.connection
+        try:
+            connection.execute("BEGIN")
+            try:
+                return query(reader)
+            finally:
+                connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise translated(error, self._path) from error
+
+    def drop(self, reader: Reader) -> None:
+        """Close it."""
+        connection = reader.connection
+        if isinstance(connection, sqlite3.Connection):
+            connection.close()
+
+
+def open_sqlite(
+    stack: AsyncExitStack, path: Path, clock: Clock
+) -> tuple[SqliteDatabase, SqliteSource]:
+    """Own the file until `stack` is left; check it, migrate it, void its former owner's leases.
+
+    Raises:
+        StoreBusy, StoreUnusable.
+    """
+    stack.enter_context(Ownership(path))
+    try:
+        database = SqliteDatabase(path, clock)
+    except sqlite3.Error as error:
+        raise translated(error, path) from error
+    try:
+        check(database.connection, path)
+        _migrate(database.connection, path)
+        [outcome] = database.transact([lambda tx: (void_leases(tx), void_claims(tx))])
+        if outcome.error is not None:
+            raise outcome.error
+    except BaseException:
+        database.close()
+        raise
+    return database, SqliteSource(path)
+
+
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Look the file over for damage, for a bounded time.
+
+    Raises:
+        StoreUnusable: it is damaged, or no SQLite database at all.
+    """
+    until = time.monotonic() + CHECK_S
+    connection.set_progress_handler(lambda: time.monotonic() > until, 100_000)
+    try:
+        found = connection.execute("PRAGMA quick_check(1)").fetchall()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            raise translated(error, path) from error
+        return
+    except sqlite3.Error as error:
+        raise translated(error, path) from error
+    finally:
+        connection.set_progress_handler(None, 0)
+    if found != [("ok",)]:
+        raise StoreUnusable(f"{path} is damaged ({found[0][0]}): restore the last backup.")
+
+
+def translated(error: BaseException, path: Path) -> HeadwayError:
+    """Our error for the driver's: what happened, then the mend."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        ours: HeadwayError = StoreBusy(
+            f"{path} is locked by another program for longer than {BUSY_MS // 1000} s: "
+            "close what else has it open.",
+            retry_after_s=1.0,
+        )
+    else:
+        what, mend = _SAID.get(
+            code, (f"cannot be used ({error})", "look at it with `headway doctor`")
+        )
+        ours = StoreUnusable(f"{path} {what}: {mend}.")
+    ours.__cause__ = error
+    return ours
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        is_there = connection.execute(
+            "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
+        ).fetchone()
+        [found] = connection.execute(schema.VERSION_SQL).fetchone() if is_there else [None]
+        if not schema.needs_migration(found, str(path)):
+            return
+        if found is not None:
+            # A migration backs up first.
+            backup = path.with_name(f"{path.name}.before-{schema.HEAD}")
+            connection.execute("VACUUM INTO ?", (str(backup),))
+    except sqlite3.Error as error:
+        raise translated(error, path) from error
+    engine = create_engine(
+        f"sqlite:///{path}", poolclass=NullPool, connect_args={"isolation_level": None}
+    )
+    event.listen(engine, "begin", lambda sql: sql.exec_driver_sql("BEGIN IMMEDIATE"))
+    try:
+        with engine.begin() as alembics:
+            schema.migrate(alembics)
+    except DBAPIError as error:
+        raise translated(error.orig or error, path) from error
+
+
+_RESTORE: Final = "move it away and restore the last backup"
+_SAID: Final[dict[int, tuple[str, str]]] = {
+    sqlite3.SQLITE_FULL: ("cannot grow, the disk is full", "free some space"),
+    sqlite3.SQLITE_IOERR: ("cannot be read or written", "check the disk and its free space"),
+    sqlite3.SQLITE_READONLY: ("is read-only", "give this user write access to it and its folder"),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "check that the path is right and readable"),
+    sqlite3.SQLITE_PERM: ("cannot be opened", "give this user access to it"),
+    sqlite3.SQLITE_AUTH: ("cannot be opened", "give this user access to it"),
+    sqlite3.SQLITE_CORRUPT: ("is damaged", _RESTORE),
+    sqlite3.SQLITE_NOTADB: ("is not a database", _RESTORE),
+    sqlite3.SQLITE_CONSTRAINT: ("refused a row that breaks a rule of the schema", "report this"),
+}
+
+
+def _connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """A connection in autocommit: transactions are begun by name."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+        timeout=BUSY_MS / 1000,
+    )
+    try:
+        for pragma in _PRAGMAS[3:4] if read_only else _PRAGMAS:
+            connection.execute(pragma)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,51 @@
+"""
+The schema: SQLModel classes, one a table.
+
+Rule 1: erasable text is in `content` alone, under its session and hash; every other table holds ids,
+        codes, hashes and numbers.
+Rule 2: times are seconds since 1970, UTC; money is whole nano-dollars; JSON is text.
+Rule 3: `event` only grows: triggers refuse updates and deletes.
+"""
+
+from adapters.store.tables.goals import (
+    Checkpoint,
+    Content,
+    Event,
+    Goal,
+    Lease,
+    Reservation,
+    Session,
+)
+from adapters.store.tables.mail import Endpoint, Inbox, Outbox
+from adapters.store.tables.people import Grant, Person, Room
+from adapters.store.tables.plans import Artifact, Fact, Occurrence, Schedule, Watch
+from adapters.store.tables.root import METADATA
+from adapters.store.tables.work import Audit, Decision, Step, Task, Turn, Wait
+
+__all__ = [
+    "METADATA",
+    "Artifact",
+    "Audit",
+    "Checkpoint",
+    "Content",
+    "Decision",
+    "Endpoint",
+    "Event",
+    "Fact",
+    "Goal",
+    "Grant",
+    "Inbox",
+    "Lease",
+    "Occurrence",
+    "Outbox",
+    "Person",
+    "Reservation",
+    "Room",
+    "Schedule",
+    "Session",
+    "Step",
+    "Task",
+    "Turn",
+    "Wait",
+    "Watch",
+]

@@ -1,0 +1,79 @@
+"""Messages in and out, and model endpoints in trouble."""
+
+from sqlalchemy import Identity, Index, text
+from sqlmodel import Field
+
+from adapters.store.tables.root import SERIAL, Table
+
+_OPEN = "state IN ('pending', 'claimed', 'unknown')"
+_ONE_STATUS = "kind = 'status' AND state = 'pending'"
+
+
+class Inbox(Table, table=True):
+    """A message in, by its own identity; its text is content of the room's mail session."""
+
+    __tablename__ = "inbox"
+    __table_args__ = (
+        Index("inbox_waiting", "sequence",
+              sqlite_where=text("state = 'waiting'"), postgresql_where=text("state = 'waiting'")),
+    )  # fmt: skip
+
+    sequence: int | None = Field(
+        default=None, primary_key=True, sa_type=SERIAL, sa_column_args=(Identity(),)
+    )
+    id: str = Field(unique=True)
+    session: str = Field(foreign_key="session.id")
+    room: str = Field(foreign_key="room.id")
+    thread: str
+    person: str = Field(foreign_key="person.id")
+    content: str
+    reply_to: str = ""
+    at: float
+    received_at: float
+    state: str = "waiting"
+    attempts: int = 0
+    why: str = ""
+    handled_at: float | None = None
+
+
+class Outbox(Table, table=True):
+    """A message out. `content` is a hash; `looked_up` marks one whose outcome was unknown."""
+
+    __tablename__ = "outbox"
+    __table_args__ = (
+        Index("outbox_open", "session", "sequence",
+              sqlite_where=text(_OPEN), postgresql_where=text(_OPEN)),
+        Index("one_pending_status", "goal", unique=True,
+              sqlite_where=text(_ONE_STATUS), postgresql_where=text(_ONE_STATUS)),
+        Index("outbox_goal", "goal", "kind"),
+    )  # fmt: skip
+
+    sequence: int | None = Field(
+        default=None, primary_key=True, sa_type=SERIAL, sa_column_args=(Identity(),)
+    )
+    key: str = Field(unique=True)
+    goal: str | None = Field(default=None, foreign_key="goal.id")
+    session: str = Field(foreign_key="session.id")
+    kind: str
+    reason: str = ""
+    content: str = ""
+    state: str = "pending"
+    remote: str = ""
+    not_before: float
+    created_at: float
+    claimed_at: float = 0.0
+    looked_up: bool = False
+    why: str = ""
+
+
+class Endpoint(Table, table=True):
+    """A model endpoint in trouble."""
+
+    __tablename__ = "endpoint"
+
+    name: str = Field(primary_key=True)
+    kind: str
+    since: float
+    attempts: int
+    closed_until: float
+    last_success: float | None = None

@@ -1,0 +1,61 @@
+"""
+A transaction as the store's jobs see it, on either database.
+
+Rule 1: a job reads first and writes last, so that most of what fails has written nothing.
+Rule 2: `now` is the store's clock: ours on SQLite, the database's on PostgreSQL.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from adapters.store.statements import Compiler, Connection, Reader, Statement, Writes
+
+T = TypeVar("T")
+Job = Callable[["Transaction"], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one job: its result, or why nothing of it is written."""
+
+    result: Any = None
+    error: BaseException | None = None
+
+
+class Transaction(Reader):
+    """Reads and writes inside one transaction."""
+
+    def __init__(
+        self, connection: Connection, compiler: Compiler, now: Callable[[], float]
+    ) -> None:
+        super().__init__(connection, compiler)
+        self.now = now
+        self.has_written = False
+
+    def run(self, statement: Statement, **parameters: Any) -> int:
+        """Write at once, and return how many rows it met."""
+        self.has_written = True
+        return self.execute(statement, parameters).rowcount
+
+    def write(self, writes: Writes) -> None:
+        """Write what was gathered, in order."""
+        self.has_written = True
+        for statement, parameters in writes.rows:
+            self.execute(statement, parameters)
+
+    def alone(self, name: str) -> None:
+        """Wait until no other transaction that asked for `name` is open. SQLite has one writer."""
+
+
+class Database(Protocol):
+    """One database's way with transactions. Called from the writer's thread alone."""
+
+    def transact(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Run the jobs in one transaction, each in its own savepoint, and commit.
+
+        Never raises: each job has its outcome, and all have an error if the commit fails.
+        """
+
+    def close(self) -> None:
+        """Let go of the connection."""

@@ -1,0 +1,141 @@
+"""
+The one thread that writes: everything queued goes into one transaction.
+
+Rule 1: a caller goes on only after the COMMIT that holds its unit has returned, or has its error.
+Rule 2: a unit handed over is not withdrawn: a cancelled caller waits for the outcome, then goes.
+Rule 3: where more is queued than one transaction takes, lanes with something urgent go first; the
+        order inside a lane (a goal) is kept.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from adapters.store.transaction import Database, Outcome, Transaction
+from bot.errors import StoreUnusable
+
+T = TypeVar("T")
+
+GROUP_MOST: Final = 256
+"""Units in one transaction: past a hundred the cost of the COMMIT is already shared away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A job with the lane that it keeps its order in, and the caller who waits."""
+
+    job: Callable[[Transaction], Any]
+    lane: str
+    urgent: bool
+    caller: "asyncio.Future[Any]"
+
+
+class Writer:
+    """Runs jobs on its own thread, many to a transaction."""
+
+    def __init__(self, database: Database, *, group_most: int = GROUP_MOST) -> None:
+        self._database = database
+        self._group_most = group_most
+        self._loop = asyncio.get_running_loop()
+        self._fresh: list[Queued] = []
+        self._queue: deque[Queued] = deque()
+        self._wake = threading.Condition()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self._thread.start()
+
+    async def do(
+        self, job: Callable[[Transaction], T], *, lane: str = "", urgent: bool = False
+    ) -> T:
+        """Run `job` in the next transaction and return its result once that is committed.
+
+        Raises:
+            What the job raised; StoreBusy, StoreUnusable: as the database says.
+        """
+        if self._closing:
+            raise StoreUnusable("The store is closed: open it again.")
+        caller: asyncio.Future[T] = self._loop.create_future()
+        if not self._fresh:
+            # All that this pass of the loop asks for is handed over at once: fewer commits.
+            self._loop.call_soon(self._hand_over)
+        self._fresh.append(Queued(job, lane, urgent, caller))
+        return await _outcome_of(caller)
+
+    async def close(self) -> None:
+        """Write what is queued, then end the thread and let the connection go."""
+        self._closing = True
+        self._hand_over()
+        await asyncio.to_thread(self._thread.join)
+
+    def _hand_over(self) -> None:
+        with self._wake:
+            self._queue.extend(self._fresh)
+            self._fresh.clear()
+            self._wake.notify()
+
+    def _run(self) -> None:
+        while (batch := self._next_batch()) is not None:
+            outcomes = self._transact(batch)
+            try:
+                self._loop.call_soon_threadsafe(_deliver, batch, outcomes)
+            except RuntimeError:
+                # The loop is closed: nobody waits any more.
+                break
+        self._database.close()
+
+    def _next_batch(self) -> list[Queued] | None:
+        with self._wake:
+            while not self._queue:
+                if self._closing:
+                    return None
+                self._wake.wait()
+            if len(self._queue) > self._group_most:
+                self._queue = deque(urgent_first(self._queue))
+            return [self._queue.popleft() for _ in range(min(len(self._queue), self._group_most))]
+
+    def _transact(self, batch: list[Queued]) -> list[Outcome]:
+        try:
+            return self._database.transact([queued.job for queued in batch])
+        except BaseException as error:  # noqa: BLE001 - the thread's edge: its callers get it
+            return [Outcome(error=error)] * len(batch)
+
+
+def urgent_first(queue: Iterable[Queued]) -> list[Queued]:
+    """The queue with lanes that hold something urgent at its head, up to that unit."""
+    queued = list(queue)
+    last = {one.lane or id(one): place for place, one in enumerate(queued) if one.urgent}
+    first = {
+        place for place, one in enumerate(queued) if place <= last.get(one.lane or id(one), -1)
+    }
+    head = [queued[place] for place in sorted(first)]
+    return head + [one for place, one in enumerate(queued) if place not in first]
+
+
+async def _outcome_of(caller: "asyncio.Future[T]") -> T:
+    cancelled: asyncio.CancelledError | None = None
+    while not caller.done():
+        try:
+            await asyncio.shield(caller)
+        except asyncio.CancelledError as error:
+            if caller.cancelled():
+                raise
+            cancelled = error
+        except Exception:  # noqa: BLE001 - the outcome is read below
+            break
+    if cancelled is not None:
+        caller.exception()
+        raise cancelled
+    return caller.result()
+
+
+def _deliver(batch: list[Queued], outcomes: list[Outcome]) -> None:
+    for queued, outcome in zip(batch, outcomes, strict=True):
+        if queued.caller.done():
+            continue
+        if outcome.error is None:
+            queued.caller.set_result(outcome.result)
+        else:
+            queued.caller.set_exception(outcome.error)
