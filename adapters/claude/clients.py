@@ -16,7 +16,7 @@ import anthropic
 from bot.errors import BadSettings
 from bot.goals.money import Price
 
-Provider = Literal["anthropic", "bedrock", "bedrock_mantle", "vertex"]
+Provider = Literal["anthropic", "bedrock", "vertex"]
 
 COMPACTION_MODELS: Final = (
     "claude-mythos-preview",
@@ -105,8 +105,6 @@ def _of_provider(endpoint: Endpoint, common: dict[str, Any]) -> Any:
         return anthropic.AsyncAnthropicVertex(**common)
     _need("boto3", "bedrock")
     common["aws_region"] = endpoint.region
-    if endpoint.provider == "bedrock_mantle":
-        return anthropic.AsyncAnthropicBedrockMantle(**common)
     return anthropic.AsyncAnthropicBedrock(**common)
 
 

@@ -124,7 +124,10 @@ class ClaudeModel:
             return await self._gate(request.model).run(past_gate)
 
     async def check(self) -> None:
-        """See `Model.check`. Learns besides whether the model compacts by itself."""
+        """See `Model.check`. Learns besides whether the model compacts by itself.
+
+        A check that went well lets the next probe of a closed limiter go at once.
+        """
         request = ModelRequest(
             model=self._model,
             max_tokens=1,
@@ -133,6 +136,7 @@ class ClaudeModel:
             is_cached=False,
         )
         await self._stream(request, self._model, _nothing, None)
+        self._limiter.probe_now()
         await self._learn(self._model)
 
     def price(self, model: str, *, prompt_tokens: int = 0) -> Price | None:
@@ -205,7 +209,7 @@ class ClaudeModel:
                 ) as response,
             ):
                 await _read(await self._events(response), fold, begin, on_text)
-                return _reply(fold, response.request_id)
+                return _reply(fold, model, response.request_id)
         except Exception as error:
             is_clouds = self._endpoint.provider != "anthropic" and not fold.is_started
             if isinstance(error, HeadwayError) or not is_foreign(error, is_clouds=is_clouds):
@@ -296,13 +300,13 @@ def _take(
         begin()
 
 
-def _reply(fold: Fold, request_id: str | None) -> ModelReply:
-    usage, parts = usage_of(fold.usage, fold.model)
+def _reply(fold: Fold, asked: str, request_id: str | None) -> ModelReply:
+    usage, parts = usage_of(fold.usage, asked, also=fold.model)
     return ModelReply(
         content=tuple(fold.blocks),
         stop_reason=fold.stop_reason or "end_turn",
         usage=usage,
-        model=fold.model,
+        model=fold.model or asked,
         request_id=request_id,
         container=fold.container,
         stop_details=fold.stop_details,

@@ -39,6 +39,7 @@ class EndpointState:
     since: float | None = None
     """When the first failure after the last whole answer came."""
     closed_at: float | None = None
+    """When it closed; `since` may be earlier, of failures with a beginning of an answer between."""
     attempts: int = 0
     """Failures since the last whole answer."""
     closed_until: float = 0.0
@@ -109,7 +110,8 @@ def opened(state: EndpointState, *, now: float, waiting: int, rules: LimiterRule
     """The state once a probe's answer has begun, with `waiting` calls to let go on."""
     if not state.is_closed:
         return state
-    shut_for = now - (now if state.closed_at is None else state.closed_at)
+    began = state.since if state.closed_at is None else state.closed_at
+    shut_for = rules.spread_s if began is None else now - began
     spread = min(rules.spread_s, shut_for, waiting * rules.spread_per_call_s)
     return replace(state, kind=None, closed_at=None, closed_until=0.0, spread_until=now + spread)
 

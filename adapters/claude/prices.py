@@ -20,7 +20,6 @@ NANO_PER_TOKEN: Final = 1_000
 PRICE_LISTS: Final[Mapping[str, str]] = {
     "anthropic": "anthropic",
     "bedrock": "aws",
-    "bedrock_mantle": "aws",
     "vertex": "google",
 }
 """Our providers, and what genai-prices calls them."""
@@ -45,7 +44,7 @@ class PriceTable:
         """Look up nothing yet.
 
         Args:
-            provider: `anthropic`, `bedrock`, `bedrock_mantle` or `vertex`.
+            provider: `anthropic`, `bedrock` or `vertex`.
             own: prices by model name that go before all others.
             now: seconds since the epoch; prices change by date.
         """

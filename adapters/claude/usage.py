@@ -14,23 +14,31 @@ from bot.goals.money import Usage
 Json = Mapping[str, Any]
 
 
-def usage_of(raw: Json, model: str) -> tuple[Usage, tuple[tuple[str, Usage], ...]]:
+def usage_of(
+    raw: Json, model: str, *, also: str = ""
+) -> tuple[Usage, tuple[tuple[str, Usage], ...]]:
     """The sum of a reply's `usage` object, and its parts by the model that did them.
 
     Args:
         raw: the `usage` object of the message, running totals already folded in.
-        model: the model of the reply, for parts that do not name their own.
+        model: the model that was asked, by the name that its price is known by.
+        also: what the reply calls that model (a dated name, or one without its region).
     """
     server_tools = _server_tools(raw)
     iterations = raw.get("iterations")
     if not isinstance(iterations, list) or not iterations:
         only = _tokens(raw) + Usage(server_tools=server_tools)
         return only, ((model, only),)
-    parts = [(str(part.get("model") or model), _tokens(part)) for part in iterations]
+    parts = [(_named(part, model, also), _tokens(part)) for part in iterations]
     total = Usage(server_tools=server_tools)
     for _, part in parts:
         total = total + part
     return total, tuple(parts)
+
+
+def _named(part: Json, model: str, also: str) -> str:
+    named = part.get("model")
+    return model if not named or named == also else str(named)
 
 
 def _tokens(raw: Json) -> Usage:

@@ -19,10 +19,6 @@ from tests.adapters.claude.serving import asked
         ({}, anthropic.AsyncAnthropic),
         ({"provider": "bedrock", "region": "eu-west-1"}, anthropic.AsyncAnthropicBedrock),
         (
-            {"provider": "bedrock_mantle", "region": "eu-west-1"},
-            anthropic.AsyncAnthropicBedrockMantle,
-        ),
-        (
             {"provider": "vertex", "region": "europe-west1", "project": "p"},
             anthropic.AsyncAnthropicVertex,
         ),
@@ -43,7 +39,7 @@ async def test_each_provider_has_its_client_and_none_retries(
 
 @pytest.mark.parametrize(
     ("provider", "module"),
-    [("bedrock", "boto3"), ("bedrock_mantle", "boto3"), ("vertex", "google.auth")],
+    [("bedrock", "boto3"), ("vertex", "google.auth")],
 )
 def test_a_missing_extra_says_how_to_install_it(
     provider: Any, module: str, monkeypatch: pytest.MonkeyPatch

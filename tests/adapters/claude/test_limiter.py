@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -30,7 +30,7 @@ class Endpoint:
     in_flight: int = 0
     most_in_flight: int = 0
 
-    def sender(self, number: int) -> Callable[[Permit], "asyncio.Future[int]"]:
+    def sender(self, number: int) -> Callable[[Permit], Awaitable[int]]:
         async def send(permit: Permit) -> int:
             self.calls.append((self.clock.now(), number))
             self.in_flight += 1
@@ -55,10 +55,7 @@ def limiter(clock: SteppedClock, **more: object) -> Limiter:
 
 
 def start(limiter: Limiter, endpoint: Endpoint, count: int) -> list["asyncio.Task[int]"]:
-    return [
-        asyncio.create_task(limiter.run(endpoint.sender(number)))  # type: ignore[arg-type]
-        for number in range(count)
-    ]
+    return [asyncio.create_task(limiter.run(endpoint.sender(number))) for number in range(count)]
 
 
 def overload(**more: object) -> ModelBusy:
@@ -323,6 +320,20 @@ async def test_a_restart_goes_on_closed_with_one_probe() -> None:
     assert kept.is_closed
     assert len(endpoint.calls) <= 2
     assert second.state.since == kept.since
+
+
+async def test_a_restart_that_kept_only_the_row_of_the_endpoint_still_spreads() -> None:
+    clock = SteppedClock()
+    row = EndpointState("test", kind="overload", closed_until=clock.now() + 5)
+    endpoint = Endpoint(clock)
+    gate = limiter(clock, state=row)
+
+    start(gate, endpoint, 100)
+    await clock.run(120)
+
+    times = [time for time, _ in endpoint.calls]
+    assert len(times) == 100
+    assert 55 <= times[-1] - times[0] <= 65
 
 
 async def test_a_person_who_mended_it_need_not_wait_for_the_probe() -> None:

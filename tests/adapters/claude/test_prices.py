@@ -78,7 +78,7 @@ def test_a_fraction_of_a_nano_dollar_is_rounded_up() -> None:
     [
         ("bedrock", "global.anthropic.claude-sonnet-4-6-v1:0"),
         ("bedrock", "anthropic.claude-sonnet-4-6-v1:0"),
-        ("bedrock_mantle", "anthropic.claude-sonnet-4-6"),
+        ("bedrock", "anthropic.claude-sonnet-4-6"),
         ("vertex", "claude-sonnet-4-6"),
         ("vertex", "claude-sonnet-4-6@default"),
     ],

@@ -56,3 +56,13 @@ def test_empty_iterations_and_nulls_count_for_nothing() -> None:
     usage, _ = usage_of({"input_tokens": 3, "output_tokens": None, "iterations": []}, "m")
 
     assert usage == Usage(input=3)
+
+
+def test_a_part_of_the_model_asked_is_known_by_the_name_asked_for() -> None:
+    _, parts = usage_of(
+        {"iterations": [{"model": "claude-x-20260101", "input_tokens": 1}]},
+        "eu.anthropic.claude-x",
+        also="claude-x-20260101",
+    )
+
+    assert parts == (("eu.anthropic.claude-x", Usage(input=1)),)
