@@ -41,6 +41,12 @@ class ConsoleChat:
         """Said and not taken yet."""
         self._grown = asyncio.Event()
 
+    @property
+    def has_untaken(self) -> bool:
+        """True while something said has not been given to `listen`'s receiver."""
+        self._catch_up()
+        return bool(self._open)
+
     async def listen(self, receive: Callable[[Incoming], Awaitable[None]]) -> None:
         """Give each message that is not taken yet to `receive`, then mark it taken."""
         while True:

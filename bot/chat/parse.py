@@ -87,6 +87,15 @@ def parse(text: str, texts: Texts, *, in_thread: bool) -> Said:
     return replace(command, is_bare=True)
 
 
+def opens_thread(text: str, texts: Texts) -> bool:
+    """True where `text`, said in a room, opens a thread of its own."""
+    try:
+        said = parse(text, texts, in_thread=False)
+    except BadInput:
+        return False
+    return isinstance(said, Command) and said.verb.name in ("", "ask")
+
+
 def _after_name(text: str) -> str | None:
     """What follows `/goal` or `!goal`, or None where the text does not begin so."""
     head, _, rest = text.partition(" ") if " " in text.split("\n", 1)[0] else text.partition("\n")

@@ -1,0 +1,379 @@
+"""
+The command line: `headway`.
+
+Rule 1: an error of ours is one sentence on standard error and an exit code, never a traceback.
+Rule 2: whoever holds the state folder works; other commands speak to it, or only read.
+"""
+
+import asyncio
+import getpass
+import io
+import json
+import logging
+import secrets
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, Final, NoReturn, TypeVar
+
+import typer
+from rich.console import Console
+
+from bot.errors import BadInput, HeadwayError, Ours
+from bot.settings import Settings, read_settings
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+INTERRUPTED: Final = 130
+EPILOG: Final = (
+    "For example:\n\n"
+    '[cyan]headway chat "write a haiku about tides into tides.txt"[/]\n\n'
+    "[cyan]headway goals[/]    [cyan]headway show G1[/]    [cyan]headway trace G1 --json[/]\n\n"
+    "[cyan]headway demo[/]     shows it without a key"
+)
+
+app = typer.Typer(
+    name="headway",
+    help="A long-running bot that works at goals, audits every turn, and survives being killed.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+evals = typer.Typer(no_args_is_help=True, help="Measure the models that are configured.")
+app.add_typer(evals, name="evals")
+
+GoalName = Annotated[str, typer.Argument(metavar="GOAL", help="A goal's number, such as G1.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was said before the command."""
+
+    config: Path | None
+    state_dir: Path | None
+
+    def settings(self) -> Settings:
+        """The settings, with flags before all else. Raises BadSettings."""
+        flags: dict[str, Any] = {} if self.state_dir is None else {"state_dir": self.state_dir}
+        return read_settings(self.config, **flags)
+
+
+def main() -> NoReturn:
+    """Run the command line; the console script's entry."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except HeadwayError as error:
+        sys.exit(_told(error))
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except Exception as error:
+        log.debug("Unexpected", exc_info=error)
+        kind = type(error).__name__
+        unknown = Ours(f"Headway met an error that it does not know ({kind}: {error}). Report it.")
+        sys.exit(_told(unknown))
+    sys.exit(0)
+
+
+def _version(on: bool) -> None:
+    if on:
+        sys.stdout.write(f"headway {version('headway')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _before(
+    context: typer.Context,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="A headway.toml to use in place of the found one."),
+    ] = None,
+    state_dir: Annotated[
+        Path | None, typer.Option("--state-dir", help="The folder that holds everything.")
+    ] = None,
+    _: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_version, help="Show it."),
+    ] = False,
+) -> None:
+    context.obj = Given(config, state_dir)
+
+
+@app.command(epilog="[cyan]headway chat[/]    [cyan]echo '/goal list' | headway chat[/]")
+def chat(
+    context: typer.Context,
+    objective: Annotated[
+        str | None, typer.Argument(help="Start with this goal.", show_default=False)
+    ] = None,
+    until_settled: Annotated[
+        bool,
+        typer.Option(
+            "--until-settled",
+            help="End when the goals started here have: 0 complete, 3 blocked, 4 over budget, "
+            "5 cancelled, 6 waits for a person and there is no more input.",
+        ),
+    ] = False,
+) -> None:
+    """Talk to Headway in this terminal."""
+    raise typer.Exit(_wait(_chat(_given(context).settings(), objective, until_settled)))
+
+
+@app.command()
+def run(context: typer.Context) -> None:
+    """Work at the goals until stopped, without a terminal."""
+    _wait(_run(_given(context).settings()))
+
+
+@app.command()
+def goals(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the goals, newest first."""
+    _wait(_goals(_given(context).settings(), as_json))
+
+
+@app.command(epilog="[cyan]headway show G1[/]    [cyan]headway show G1 --json | jq .cost_usd[/]")
+def show(context: typer.Context, goal: GoalName, as_json: AsJson = False) -> None:
+    """Show all that is known of one goal."""
+    _wait(_show(_given(context).settings(), goal, as_json))
+
+
+@app.command(epilog="[cyan]headway trace G1[/]    [cyan]headway trace G1 --json[/]")
+def trace(context: typer.Context, goal: GoalName, as_json: AsJson = False) -> None:
+    """Print a goal's journal: what happened, by which rule, and what it cost."""
+    _wait(_trace(_given(context).settings(), goal, as_json))
+
+
+@app.command()
+def doctor(context: typer.Context, as_json: AsJson = False) -> None:
+    """Look for what is wrong, and say how to mend it."""
+    from bot.doctor.checkup import run as run_checkup
+
+    raise typer.Exit(run_checkup(_given(context).config, as_json=as_json))
+
+
+@app.command()
+def demo(context: typer.Context) -> None:
+    """See a goal set, worked at, killed, restarted and completed; needs no key."""
+    _wait(_demo(_given(context).settings()))
+
+
+@evals.command("audit")
+def evals_audit(context: typer.Context, as_json: AsJson = False) -> None:
+    """Play the labelled audit cases against the configured model, and print how it did."""
+    _wait(_evals_audit(_given(context).settings(), as_json))
+
+
+async def _chat(settings: Settings, objective: str | None, until_settled: bool) -> int:
+    from adapters.console.room import RoomFile, room_path
+    from bot.chat.texts import Texts
+    from bot.wiring import running
+    from scheduler.control import ask_owner
+
+    texts = Texts()
+    _check_objective(objective)
+    if await ask_owner(settings.state_dir, {"do": "ping"}) is not None:
+        far = _Far(settings.state_dir)
+        return await _converse(
+            RoomFile(room_path(settings.state_dir)), far.say, far.settle, texts, objective,
+            until_settled,
+        )  # fmt: skip
+    async with running(settings) as bot:
+        speaker = system_user()
+
+        async def say(text: str, thread: str) -> str:
+            return await bot.console.say(speaker, text, thread)
+
+        return await _converse(
+            RoomFile(room_path(settings.state_dir)), say, bot.settle, texts, objective,
+            until_settled,
+        )  # fmt: skip
+
+
+class _Far:
+    """The room of a Headway that runs in another process."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._state_dir = state_dir
+
+    async def say(self, text: str, thread: str) -> str:
+        """Let the owner write it down; returns its id."""
+        answer = await self._ask({"do": "say", "text": text, "thread": thread})
+        return str(answer["id"])
+
+    async def settle(self) -> None:
+        """Return once the owner has handled and answered what was said."""
+        await self._ask({"do": "settle"})
+
+    async def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        from scheduler.control import ask_owner
+
+        answer = await ask_owner(self._state_dir, request)
+        if answer is None:
+            raise HeadwayError(
+                "The Headway that held this state folder has ended. Run `headway chat` again."
+            )
+        return answer
+
+
+async def _converse(
+    file: Any,
+    say: Callable[[str, str], Awaitable[str]],
+    settle: Callable[[], Awaitable[None]],
+    texts: Any,
+    objective: str | None,
+    until_settled: bool,
+) -> int:
+    from adapters.console.pipes import converse
+    from adapters.console.seat import Seat
+    from bot.chat.parse import COMMAND, opens_thread
+
+    seat = Seat(file, say, lambda text: opens_thread(text, texts), texts)
+    seat.catch_up()
+    if objective is not None:
+        await seat.typed(f"/{COMMAND} {objective}")
+    if sys.stdin.isatty() and sys.stdout.isatty() and not until_settled:
+        from adapters.console.terminal import Terminal
+        from bot.chat.verbs import served
+
+        return await Terminal(seat, [verb.name for verb in served() if verb.name]).run(settle)
+    code = await converse(
+        seat, sys.stdin.buffer, sys.stdout, until_settled=until_settled, settle=settle
+    )
+    waiting = seat.waiting_for_person()
+    if until_settled and waiting is not None:
+        print(texts("terminal.needs_you", goal=waiting.name), file=sys.stderr)  # noqa: T201
+    return code
+
+
+async def _demo(settings: Settings) -> None:
+    raise HeadwayError("The demo is not in this version. Run `headway chat` instead.")
+
+
+async def _evals_audit(settings: Settings, as_json: bool) -> None:
+    raise HeadwayError("The audit cases are not in this version. Update Headway.")
+
+
+async def _run(settings: Settings) -> None:
+    from bot.wiring import running
+
+    async with running(settings):
+        await asyncio.Event().wait()
+
+
+async def _goals(settings: Settings, as_json: bool) -> None:
+    from adapters.console import tables
+    from bot.chat.facts import Manner
+    from bot.chat.projections import goal_row
+    from bot.wiring import reading
+
+    async with reading(settings) as store:
+        rows = []
+        for row in await store.records.goals():
+            texts = await store.journal.contents(row.goal.session, (row.goal.objective,))
+            rows.append(goal_row(row, texts.get(row.goal.objective, ""), Manner()))
+    if as_json:
+        _print_json(rows)
+    elif rows:
+        Console().print(tables.goals(rows))
+    else:
+        Console().print('No goals yet. Start one: headway chat "<objective>"')
+
+
+async def _show(settings: Settings, name: str, as_json: bool) -> None:
+    from adapters.console import tables
+    from bot.chat.facts import Manner
+    from bot.chat.projections import detail, hashes_of
+    from bot.wiring import reading
+
+    async with reading(settings) as store:
+        row = _named(await store.records.goals(), name)
+        told = await store.records.trace(row.goal.id)
+        shown = detail(
+            row,
+            told,
+            await store.records.spend(row.goal.id),
+            await store.journal.tasks(row.goal.id),
+            await store.journal.contents(row.goal.session, hashes_of(told)),
+            Manner(),
+        )
+    if as_json:
+        _print_json(shown)
+    else:
+        Console().print(tables.goal(shown))
+
+
+async def _trace(settings: Settings, name: str, as_json: bool) -> None:
+    from adapters.console import tables
+    from bot.chat.projections import hashes_of, trace_rows
+    from bot.wiring import reading
+
+    async with reading(settings) as store:
+        row = _named(await store.records.goals(), name)
+        told = await store.records.trace(row.goal.id)
+        contents = await store.journal.contents(row.goal.session, hashes_of(told))
+    rows = trace_rows(told, contents)
+    if as_json:
+        _print_json(rows)
+    else:
+        Console().print(tables.trace(rows))
+
+
+def system_user() -> Any:
+    """The console's person: the system's user."""
+    from bot.ports.chat import Speaker
+
+    name = getpass.getuser()
+    return Speaker(name, name)
+
+
+def _named(rows: Any, name: str) -> Any:
+    wanted = name.upper().removeprefix("G")
+    for row in rows:
+        if str(row.goal.number) == wanted or row.goal.id == name:
+            return row
+    raise BadInput(f"There is no goal {name}. `headway goals` lists them.")
+
+
+def _check_objective(objective: str | None) -> None:
+    """Refuse an objective that cannot be taken, before anything is started for it."""
+    from bot.chat.parse import COMMAND, parse
+    from bot.chat.texts import Texts
+
+    if objective is None:
+        return
+    texts = Texts()
+    if not objective.strip():
+        raise BadInput(texts("bad.empty"))
+    parse(f"/{COMMAND} {objective}", texts, in_thread=False)
+
+
+def _wait(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+def _given(context: typer.Context) -> Given:
+    given = context.obj
+    return given if isinstance(given, Given) else Given(None, None)
+
+
+def _told(error: HeadwayError) -> int:
+    """Print an error as people read it; returns its exit code."""
+    ref = "".join(secrets.choice("23456789ABCDEFGHJKLMNPQRSTUVWXYZ") for _ in range(4))
+    log.info("%s (ref %s)", error, ref, exc_info=error)
+    sys.stderr.write(f"{error} (ref {ref})\n")
+    return error.exit_code
+
+
+def _print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=True) + "\n")

@@ -1,0 +1,126 @@
+"""Messages on their way out: once, in order, looked up when their outcome is unknown."""
+
+import logging
+
+import pytest
+
+from bot.chat.delivery import Delivery
+from bot.errors import OutcomeUnknown, Refused, Wait
+from bot.goals.events import TurnStarted
+from bot.ports.chat import Place
+from tests.bot.chat.conftest import Bench
+from tests.doubles.chat import MemoryChat
+
+THREAD = Place("console", "", "console", "t1")
+
+
+@pytest.fixture
+def chat() -> MemoryChat:
+    return MemoryChat()
+
+
+@pytest.fixture
+def delivery(bench: Bench, chat: MemoryChat) -> Delivery:
+    store = bench.store
+    return Delivery(store.outbox, store.journal, store.rooms, (chat,), bench.manner, bench.clock)
+
+
+async def say(bench: Bench, *texts: str) -> None:
+    thread = await bench.store.rooms.begin(THREAD)
+    for text in texts:
+        await bench.store.outbox.say(thread.session, f"k:{text}", text)
+
+
+def bodies(chat: MemoryChat) -> list[str]:
+    return [shape.body for shape in chat.shapes()]
+
+
+async def test_what_is_queued_is_sent_once_in_order(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    await say(bench, "one", "two", "three")
+
+    await delivery.drain()
+    await delivery.drain()
+
+    assert bodies(chat) == ["one", "two", "three"]
+
+
+async def test_a_network_that_asks_to_wait_is_given_it_later_and_order_holds(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    await say(bench, "one", "two")
+    chat.will_raise.append(Wait("Limited. Later.", retry_after_s=7))
+
+    await delivery.drain()
+    at_once = bodies(chat)
+    bench.clock.move(8)
+    await delivery.drain()
+
+    assert at_once == []
+    assert bodies(chat) == ["one", "two"]
+
+
+async def test_a_send_of_unknown_outcome_that_arrived_is_not_sent_again(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    await say(bench, "one", "two")
+    chat.will_lose.append(OutcomeUnknown("The answer was lost. It is looked up."))
+
+    await delivery.drain()
+    await delivery.drain()
+
+    assert bodies(chat) == ["one", "two"]
+
+
+async def test_a_send_of_unknown_outcome_that_did_not_arrive_is_sent(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    await say(bench, "one")
+    chat.will_raise.append(OutcomeUnknown("The answer was lost. It is looked up."))
+
+    await delivery.drain()
+    await delivery.drain()
+
+    assert bodies(chat) == ["one"]
+
+
+async def test_a_claim_of_a_process_that_died_is_looked_up(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    await say(bench, "one")
+    (row,) = await bench.store.outbox.claim("console", limit=1)
+    await delivery._send(chat, row)
+    bench.clock.move(61)
+
+    await delivery.drain()
+
+    assert bodies(chat) == ["one"]
+
+
+async def test_what_cannot_be_sent_fails_and_later_rows_pass(
+    bench: Bench, delivery: Delivery, chat: MemoryChat, caplog: pytest.LogCaptureFixture
+) -> None:
+    await say(bench, "one", "two")
+    chat.will_raise.append(Refused("The room is gone. Name another.", code="gone"))
+
+    with caplog.at_level(logging.CRITICAL):
+        await delivery.drain()
+
+    assert bodies(chat) == ["two"]
+    assert await bench.store.records.outbox_depth() == {"failed": 1}
+
+
+async def test_the_status_message_is_posted_once_and_then_edited(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    _, goal = await bench.start()
+    bench.clock.move(6)
+    await delivery.drain()
+    await bench.happens(goal, TurnStarted())
+
+    await delivery.drain()
+
+    assert len(chat.posts) == 1
+    assert chat.shapes()[0].word == "Working"
+    assert all(message.silent for message in chat.posts.values())
