@@ -5,7 +5,7 @@ Rule 1: a parked goal costs no tokens. A probe is a command in the goal's sandbo
 Rule 2: three probe runs that cannot run at all end the wait, and the agent is told.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from bot.goals.events import DecisionExpired, DecisionReminded, Event, WaitChecked, WaitFired
@@ -17,19 +17,11 @@ from bot.ports.journal import Journal, Lease, Unit
 STRIKES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Probed:
-    """What a probe's run gave: `came` is its exit with 0; `ran` is False when it could not run."""
-
-    came: bool
-    ran: bool = True
-
-
 class Prober(Protocol):
     """Runs a wait's probe in the goal's sandbox."""
 
-    async def probe(self, goal: Goal, command: str) -> Probed:
-        """Run `command` once, read-only, within 30 s."""
+    async def probe(self, goal: Goal, command: str) -> tuple[bool, bool]:
+        """Run `command` once, read-only, within 30 s: has it come, and could it run at all?"""
 
 
 class Parked:
@@ -75,10 +67,10 @@ class Parked:
         return WaitFired(wait.id, "time" if wait.kind == "time" else "back_stop")
 
     async def _probed(self, goal: Goal, wait: Wait, now: float) -> Event:
-        probed = await self._prober.probe(goal, wait.ref)
-        if probed.came:
+        has_come, could_run = await self._prober.probe(goal, wait.ref)
+        if has_come:
             return self._forget(wait, "came")
-        if not probed.ran:
+        if not could_run:
             self._strikes[wait.id] = self._strikes.get(wait.id, 0) + 1
             if self._strikes[wait.id] >= STRIKES:
                 return self._forget(wait, "probe_cannot_run")

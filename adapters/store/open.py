@@ -18,8 +18,8 @@ from bot.errors import BadSettings
 from bot.goals.limits import Limits
 from bot.ports.clock import Clock
 
-_SQLITE: Final = "sqlite:///"
-_POSTGRES: Final = ("postgresql://", "postgresql+psycopg://", "postgres://")
+SQLITE: Final = "sqlite:///"
+POSTGRES: Final = ("postgresql://", "postgresql+psycopg://", "postgres://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ async def open_store(
 def _connected(
     stack: AsyncExitStack, url: str, clock: Clock, state_dir: Path
 ) -> tuple[Database, Source]:
-    if url.startswith(_SQLITE):
+    if url.startswith(SQLITE):
         from adapters.store.sqlite import open_sqlite
 
-        return open_sqlite(stack, state_dir / url.removeprefix(_SQLITE), clock)
-    if url.startswith(_POSTGRES):
+        return open_sqlite(stack, state_dir / url.removeprefix(SQLITE), clock)
+    if url.startswith(POSTGRES):
         from adapters.store.postgres import open_postgres
 
         return open_postgres("postgresql://" + url.partition("://")[2])

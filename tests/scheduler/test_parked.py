@@ -18,7 +18,7 @@ from bot.goals.limits import DEFAULT_BUDGET, LIMITS
 from bot.goals.money import Usage
 from bot.ports.chat import Place, Speaker
 from bot.ports.journal import Content, Lease, Unit
-from scheduler.parked import Parked, Probed
+from scheduler.parked import Parked
 from tests.doubles.store import MemoryStore
 
 HOUR = 3600.0
@@ -35,14 +35,14 @@ class _Clock:
 
 
 class _Prober:
-    def __init__(self, *answers: Probed) -> None:
+    def __init__(self, *answers: tuple[bool, bool]) -> None:
         self.answers = list(answers)
 
-    async def probe(self, goal: Goal, command: str) -> Probed:
+    async def probe(self, goal: Goal, command: str) -> tuple[bool, bool]:
         return self.answers.pop(0)
 
 
-QUIET, CAME, BROKEN = Probed(False), Probed(True), Probed(False, ran=False)
+QUIET, CAME, BROKEN = (False, True), (True, True), (False, False)
 
 
 async def test_a_time_that_has_come_wakes_the_goal() -> None:
@@ -120,7 +120,7 @@ async def test_a_question_is_reminded_of_at_half_time_and_blocks_at_its_end() ->
     assert (blocked.state, blocked.reason) == (State.BLOCKED, "no_answer")
 
 
-def _parked(store: MemoryStore, clock: _Clock, *answers: Probed) -> Parked:
+def _parked(store: MemoryStore, clock: _Clock, *answers: tuple[bool, bool]) -> Parked:
     return Parked(store.journal, clock, LIMITS, _Prober(*answers))
 
 

@@ -1,0 +1,65 @@
+"""The database for reading alone, whether or not another process owns it."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.store.journal import StoreJournal
+from adapters.store.open import POSTGRES, SQLITE
+from adapters.store.readers import Readers, Source
+from adapters.store.records import StoreRecords
+from adapters.store.transaction import Job, Outcome
+from adapters.store.writer import Writer
+from bot.errors import Ours, StoreUnusable
+from bot.goals.limits import LIMITS
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What projections need: rows, and the texts that belong to them."""
+
+    records: StoreRecords
+    journal: StoreJournal
+
+
+@asynccontextmanager
+async def open_for_reading(url: str, *, state_dir: Path) -> AsyncIterator[Reading]:
+    """Open the database at `url` read-only for as long as the context lasts.
+
+    Raises:
+        StoreBusy, StoreUnusable: there is none yet, or it cannot be read.
+    """
+    readers = Readers(_source(url, state_dir))
+    writer = Writer(_NoWriting())
+    try:
+        yield Reading(StoreRecords(readers), StoreJournal(writer, readers, LIMITS))
+    finally:
+        await writer.close()
+        await readers.close()
+
+
+class _NoWriting:
+    def transact(self, jobs: Sequence[Job]) -> list[Outcome]:
+        error = Ours("This connection reads only.")
+        return [Outcome(error=error)] * len(jobs)
+
+    def close(self) -> None:
+        pass
+
+
+def _source(url: str, state_dir: Path) -> Source:
+    if url.startswith(SQLITE):
+        from adapters.store.sqlite import SqliteSource
+
+        path = state_dir / url.removeprefix(SQLITE)
+        if not path.is_file():
+            raise StoreUnusable(
+                f"There is no database {path} yet. `headway chat` or `headway run` makes it; "
+                "--state-dir names another folder."
+            )
+        return SqliteSource(path)
+    assert url.startswith(POSTGRES)
+    from adapters.store.postgres import PostgresSource
+
+    return PostgresSource("postgresql://" + url.partition("://")[2])

@@ -1,0 +1,324 @@
+"""
+The composition root: every part is built here, once, and closed in the reverse order.
+
+Plain constructor calls in one `AsyncExitStack`. `Around` is where a drill puts something between
+two parts; otherwise nothing is.
+"""
+
+import asyncio
+import contextlib
+import getpass
+import logging
+import os
+import secrets
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
+
+from adapters.clock import WallClock
+from adapters.console.connection import ConsoleChat
+from adapters.sandbox.bubblewrap import Bubblewrap
+from adapters.sandbox.none import Unconfined
+from adapters.store.open import Store, open_store
+from adapters.store.reading import Reading, open_for_reading
+from bot.agent.agent_settings import AgentSettings
+from bot.agent.audit import Audits, AuditSettings
+from bot.agent.probe import SandboxProbe
+from bot.agent.turn import Turns
+from bot.chat.commands import Desk
+from bot.chat.delivery import Delivery
+from bot.chat.facts import Manner
+from bot.chat.intake import Intake
+from bot.chat.rights import console_only
+from bot.errors import BadSettings, HeadwayError, NoSandbox
+from bot.goals.goal import State
+from bot.ports.clock import Clock
+from bot.ports.model import Model
+from bot.ports.sandbox import Sandbox
+from bot.settings import Settings
+from bot.wiring.control import Control
+from bot.wiring.endpoint import build_model, open_model
+from bot.wiring.told import Told
+from scheduler.alarms import Alarms
+from scheduler.control import serving
+from scheduler.parked import Parked
+from scheduler.worker import Worker
+
+log = logging.getLogger(__name__)
+
+SETTLE_S: Final = 20.0
+LAST_POSTS_S: Final = 1.0
+"""How long a shutdown lets the outbox go on."""
+
+Wrap = Callable[[Any], Any]
+
+
+def _as_it_is(part: Any) -> Any:
+    return part
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands between the parts: each is given a part and returns what is used in its place."""
+
+    store: Wrap = _as_it_is
+    model: Wrap = _as_it_is
+    sandbox: Wrap = _as_it_is
+    chat: Wrap = _as_it_is
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """One process's Headway, at work."""
+
+    settings: Settings
+    clock: Clock
+    store: Store
+    model: Model
+    sandbox: Sandbox | None
+    console: ConsoleChat
+    intake: Intake
+    delivery: Delivery
+    worker: Worker
+    parts: tuple["asyncio.Task[None]", ...]
+
+    async def settle(self) -> None:
+        """Return once everything said so far is handled and answered, or after 20 s."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_S):
+                # Another process may write to the room: there is nobody to ring.
+                while self.console.has_untaken or await self.store.inbox.waiting():  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+                await self.delivery.drain()
+
+    async def until_broken(self) -> None:
+        """Wait until a part ends, which none does by itself, and raise why."""
+        done, _ = await asyncio.wait(self.parts, return_when=asyncio.FIRST_COMPLETED)
+        for part in done:
+            await part
+
+
+@asynccontextmanager
+async def running(settings: Settings, around: Around | None = None) -> AsyncIterator[Running]:
+    """Headway at work on its state folder, until the context ends; ending takes at most 10 s.
+
+    Raises:
+        BadSettings: a setting cannot be used, or there is no key.
+        StoreBusy, StoreUnusable: the database is out of reach, or another process owns it.
+    """
+    around = around or Around()
+    prepare_folder(settings)
+    clock = WallClock(settings.clock_rate)
+    async with AsyncExitStack() as stack:
+        # Built in this order, so that a part may speak only of those before it.
+        store = await stack.enter_async_context(
+            open_store(
+                settings.database_url,
+                clock=clock,
+                limits=settings.limits,
+                state_dir=settings.state_dir,
+            )
+        )
+        told = Told(store.journal)
+        store = around.store(replace(store, journal=cast(Any, told)))
+        model = around.model(await open_model(stack, settings, clock, store))
+        sandbox = around.sandbox(await _sandbox(settings))
+        console = ConsoleChat(settings.state_dir, clock)
+        manner = Manner()
+        delivery = Delivery(
+            store.outbox, store.journal, store.rooms, (around.chat(console),), manner, clock
+        )
+        alarms = Alarms()
+        worker = _worker(settings, clock, store, model, sandbox, alarms)
+        intake = Intake(
+            Desk(
+                inbox=store.inbox,
+                journal=store.journal,
+                rooms=store.rooms,
+                outbox=store.outbox,
+                clock=clock,
+                budget=settings.budget,
+                wake=worker.wake,
+                manner=manner,
+                posted=delivery.notify,
+            ),
+            console_only(getpass.getuser()),
+        )
+        told.posted = delivery.notify
+        control = Control(console)
+        await stack.enter_async_context(serving(settings.state_dir, control))
+        alarms.start()
+        stack.callback(alarms.stop)
+        parts = (
+            asyncio.create_task(worker.run(), name="worker"),
+            asyncio.create_task(intake.run(), name="intake"),
+            asyncio.create_task(delivery.run(), name="delivery"),
+            asyncio.create_task(console.listen(intake.receive), name="console"),
+        )
+        bot = Running(
+            settings, clock, store, model, sandbox, console, intake, delivery, worker, parts
+        )
+        control.settle = bot.settle
+        try:
+            yield bot
+        finally:
+            await _shut_down(bot)
+
+
+@asynccontextmanager
+async def reading(settings: Settings) -> AsyncIterator[Reading]:
+    """The store for reading, whether or not a process owns it.
+
+    Raises:
+        StoreBusy, StoreUnusable: there is no database yet, or it cannot be read.
+    """
+    opening = open_for_reading(settings.database_url, state_dir=settings.state_dir)
+    async with opening as store:
+        yield store
+
+
+async def run_until_stopped(settings: Settings, around: Around | None = None) -> None:
+    """Work until SIGTERM or SIGINT; a second one ends it at once.
+
+    Raises: as `running`, and whatever ends a part.
+    """
+    stop = asyncio.Event()
+
+    def stopped() -> None:
+        if stop.is_set():
+            os._exit(130)
+        stop.set()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped)
+    async with running(settings, around) as bot:
+        waits = {asyncio.create_task(stop.wait()), asyncio.create_task(bot.until_broken())}
+        done, pending = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending:
+            task.cancel()
+        for task in done:
+            await task
+
+
+def prepare_folder(settings: Settings) -> None:
+    """Make the state folder, for its owner alone.
+
+    Raises:
+        BadSettings: it cannot be made or written.
+    """
+    try:
+        settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (settings.state_dir / "workspaces").mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise BadSettings(
+            f"The state folder {settings.state_dir} cannot be used ({error.strerror}). "
+            "Set state_dir to a folder that you may write."
+        ) from error
+
+
+def build_sandbox(settings: Settings) -> Sandbox:
+    """The sandbox that the settings name, not tried yet."""
+    workspaces = settings.state_dir / "workspaces"
+    if settings.sandbox == "none":
+        log.warning("Tools run UNCONFINED: the sandbox is `none` by the settings.")
+        return Unconfined(workspaces)
+    return Bubblewrap(workspaces, hidden=(str(settings.state_dir),))
+
+
+async def _sandbox(settings: Settings) -> Sandbox | None:
+    """The sandbox if it works; without one the tools are off."""
+    sandbox = build_sandbox(settings)
+    try:
+        await sandbox.check()
+    except NoSandbox as error:
+        log.error("The agent's tools are OFF: %s See `headway doctor`.", error)
+        return None
+    return sandbox
+
+
+def _worker(
+    settings: Settings,
+    clock: Clock,
+    store: Store,
+    model: Model,
+    sandbox: Sandbox | None,
+    alarms: Alarms,
+) -> Worker:
+    turns = Turns(
+        store.journal,
+        model,
+        sandbox,
+        clock,
+        settings.limits,
+        _id,
+        AgentSettings(
+            model=settings.model,
+            fallback_models=settings.fallback_models,
+            max_tokens=settings.max_tokens,
+            tool_timeout_s=settings.tool_timeout_s,
+            compact_at=settings.compact_at,
+            distil_model=settings.audit_model,
+        ),
+        lambda goal, text: None,
+    )
+    audits = Audits(
+        store.journal,
+        model,
+        clock,
+        settings.limits,
+        _id,
+        AuditSettings(model=settings.audit_model, timeout_s=settings.audit_timeout_s),
+    )
+    parked = Parked(store.journal, clock, settings.limits, SandboxProbe(sandbox))
+    return Worker(
+        f"{socket.gethostname()}.{os.getpid()}.{secrets.token_hex(4)}",
+        journal=store.journal,
+        leases=store.leases,
+        runners={
+            State.READY: turns,
+            State.WORKING: turns,
+            State.AUDITING: audits,
+            State.WAITING: parked,
+            State.DECIDING: parked,
+        },
+        alarms=alarms,
+        clock=clock,
+        at_once=settings.turns_at_once,
+        renew_s=settings.renew_s,
+        lease_s=settings.lease_s,
+        rate=settings.clock_rate,
+    )
+
+
+def _id() -> str:
+    return secrets.token_hex(8)
+
+
+async def _shut_down(bot: Running) -> None:
+    """Take nothing more in, let running steps end, send what can be sent."""
+    for part in bot.parts:
+        if part.get_name() in ("console", "intake"):
+            part.cancel()
+    await bot.worker.stop(bot.settings.shutdown_s)
+    with contextlib.suppress(TimeoutError, HeadwayError):
+        async with asyncio.timeout(LAST_POSTS_S):
+            await bot.delivery.drain()
+    for part in bot.parts:
+        part.cancel()
+    await asyncio.gather(*bot.parts, return_exceptions=True)
+
+
+__all__ = [
+    "Around",
+    "Running",
+    "build_model",
+    "build_sandbox",
+    "prepare_folder",
+    "reading",
+    "run_until_stopped",
+    "running",
+]

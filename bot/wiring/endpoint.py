@@ -1,0 +1,119 @@
+"""The model's endpoint: built from the settings, with its trouble kept as a row."""
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack
+from typing import Any
+
+from adapters.claude.clients import Endpoint
+from adapters.claude.endpoint import ClaudeModel
+from adapters.claude.endpoint_state import EndpointState, Trouble
+from adapters.store.open import Store
+from bot.errors import BadSettings, HeadwayError
+from bot.ports.clock import Clock
+from bot.ports.journal import EndpointRow
+from bot.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+def build_model(settings: Settings, clock: Clock, **more: Any) -> ClaudeModel:
+    """The model's endpoint as the settings name it; connects to nothing yet.
+
+    Raises:
+        BadSettings: there is no key, or the endpoint cannot be used as written.
+    """
+    if settings.provider == "anthropic" and not settings.key():
+        raise BadSettings(
+            "There is no key for the model. Set ANTHROPIC_API_KEY or HEADWAY_API_KEY, "
+            "or see `headway demo`, which needs none."
+        )
+    endpoint = Endpoint(
+        name=settings.base_url or settings.provider,
+        provider=settings.provider,
+        base_url=settings.base_url or None,
+        max_in_flight=settings.calls_at_once,
+        fallback_models=settings.fallback_models,
+    )
+    return ClaudeModel(
+        endpoint, model=settings.model, key=lambda: settings.key() or None, clock=clock, **more
+    )
+
+
+async def open_model(
+    stack: AsyncExitStack, settings: Settings, clock: Clock, store: Store
+) -> ClaudeModel:
+    """The endpoint, going on from what an earlier process knew of its trouble."""
+    rows = {row.name: row for row in await store.leases.endpoints()}
+    keeper = _EndpointKeeper(store)
+    model = build_model(
+        settings,
+        clock,
+        on_trouble=_trouble,
+        on_recovery=_recovery,
+        on_state=keeper.keep,
+        state=_state(rows.get(settings.base_url or settings.provider)),
+    )
+    stack.push_async_callback(model.aclose)
+    stack.push_async_callback(keeper.close)
+    return model
+
+
+class _EndpointKeeper:
+    """Writes the endpoint's row when its state changes, in order, off the caller's way."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._latest: EndpointState | None = None
+        self._writing: asyncio.Task[None] | None = None
+
+    def keep(self, state: EndpointState) -> None:
+        self._latest = state
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write())
+
+    async def close(self) -> None:
+        if self._writing is not None:
+            await self._writing
+
+    async def _write(self) -> None:
+        while (state := self._latest) is not None:
+            self._latest = None
+            try:
+                await self._store.leases.save_endpoint(_row(state), name=state.name)
+            except HeadwayError as error:
+                log.warning("The endpoint's row could not be written: %s", error)
+
+
+def _row(state: EndpointState) -> EndpointRow | None:
+    if state.kind is None or state.since is None:
+        return None
+    return EndpointRow(state.name, state.kind, state.since, state.attempts, state.closed_until)
+
+
+def _state(row: EndpointRow | None) -> EndpointState | None:
+    if row is None:
+        return None
+    return EndpointState(
+        name=row.name,
+        kind=row.kind,
+        since=row.since,
+        closed_at=row.since,
+        attempts=row.attempts,
+        closed_until=row.closed_until,
+    )
+
+
+def _trouble(trouble: Trouble) -> None:
+    if trouble.is_operators:
+        log.error(
+            "The model endpoint %s refuses us (%s). Goals wait; mend the key or the bill.",
+            trouble.endpoint,
+            trouble.kind,
+        )
+    else:
+        log.warning("The model endpoint %s is in trouble (%s).", trouble.endpoint, trouble.kind)
+
+
+def _recovery(trouble: Trouble) -> None:
+    log.warning("The model endpoint %s answers again.", trouble.endpoint)
