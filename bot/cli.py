@@ -163,9 +163,15 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def demo(context: typer.Context) -> None:
+def demo(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Answer the question without asking.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the demo's folder.")] = False,
+) -> None:
     """See a goal set, worked at, killed, restarted and completed; needs no key."""
-    _wait(_demo(_given(context).settings()))
+    from bot.demo import run as run_demo
+
+    raise typer.Exit(run_demo(_given(context).config, yes=yes, keep=keep))
 
 
 @evals.command("audit")
@@ -256,19 +262,14 @@ async def _converse(
     return code
 
 
-async def _demo(settings: Settings) -> None:
-    raise HeadwayError("The demo is not in this version. Run `headway chat` instead.")
-
-
 async def _evals_audit(settings: Settings, as_json: bool) -> None:
     raise HeadwayError("The audit cases are not in this version. Update Headway.")
 
 
 async def _run(settings: Settings) -> None:
-    from bot.wiring import running
+    from bot.wiring import run_until_stopped
 
-    async with running(settings):
-        await asyncio.Event().wait()
+    await run_until_stopped(settings)
 
 
 async def _goals(settings: Settings, as_json: bool) -> None:
