@@ -14,7 +14,7 @@ import secrets
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn, TypeVar
 
@@ -89,7 +89,11 @@ def main() -> NoReturn:
 
 def _version(on: bool) -> None:
     if on:
-        sys.stdout.write(f"headway {version('headway')}\n")
+        try:
+            number = version("headway")
+        except PackageNotFoundError:
+            number = "(not installed)"
+        sys.stdout.write(f"headway {number}\n")
         raise typer.Exit
 
 

@@ -61,16 +61,13 @@ def goal(row: Row) -> RenderableType:
 def trace(rows: Sequence[Row]) -> RenderableType:
     """The journal, an entry a line."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, style in (("#", "dim"), ("Time", "dim"), ("Event", "bold"), ("About", "")):
-        table.add_column(name, style=style, no_wrap=name != "About", overflow="fold")
-    table.add_column("Rule", style="cyan", no_wrap=True)
-    table.add_column("State", no_wrap=True)
+    table.add_column("#", style="dim", justify="right", no_wrap=True)
+    table.add_column("Time", style="dim", no_wrap=True)
+    table.add_column("Event", overflow="fold")
+    table.add_column("Rule", no_wrap=True)
     for row in rows:
-        moved = row["before"] != row["after"]
-        after = Text(str(row["after"]) if moved else "", style=STYLES.get(str(row["after"]), ""))
-        time = str(row["at"])[11:23]
-        about = Text(str(row["about"]))
-        table.add_row(str(row["seq"]), time, str(row["event"]), about, str(row["rule"]), after)
+        event = Text.assemble((str(row["event"]), "bold"), f" {row['about']}")
+        table.add_row(str(row["seq"]), str(row["at"])[11:19], event, _rule(row))
     return table
 
 
@@ -78,6 +75,14 @@ def cost(row: Row) -> str:
     """`$0.84`, with `≥` where a price is unknown and `~` where some of it is estimated."""
     sign = "≥" if row["cost_is_at_least"] else "~" if row["estimated_usd"] else ""
     return f"{sign}${row['cost_usd']:.2f}"
+
+
+def _rule(row: Row) -> Text:
+    """The rule that fired, and where it brought the goal."""
+    rule = Text(str(row["rule"]), style="cyan")
+    if row["before"] != row["after"]:
+        rule.append(f" → {row['after']}", style=STYLES.get(str(row["after"]), ""))
+    return rule
 
 
 def _facts(row: Row) -> RenderableType:
