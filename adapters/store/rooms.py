@@ -1,5 +1,6 @@
 """People, rooms and threads, as rows."""
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from secrets import token_hex
 from typing import Any, Final
@@ -27,6 +28,7 @@ _FIND_PERSON: Final = select(_P.c.id, _P.c.name).where(
     _P.c.network == bindparam("of_network"), _P.c.external == bindparam("of_external")
 )
 _ADD_PERSON: Final = queries.into(_P).on_conflict_do_nothing()
+_PERSON: Final = select(_P.c.external, _P.c.name).where(_P.c.id == bindparam("of_id"))
 _RENAME: Final = queries.set_in(_P, "name").where(_P.c.id == bindparam("of_id"))
 _FIND_SESSION: Final = select(_S.c.id).where(
     _S.c.room == bindparam("of_room"),
@@ -104,6 +106,15 @@ class StoreRooms:
         row = await self._readers.do(lambda reader: reader.one(_LAST, of_session=session))
         return None if row is None else codec.load_goal(row[0])
 
+    async def people(self, persons: Sequence[str]) -> Mapping[str, Speaker]:
+        """Who those person ids are on their network; unknown ones are left out."""
+
+        def query(reader: Reader) -> Mapping[str, Speaker]:
+            rows = ((id, reader.one(_PERSON, of_id=id)) for id in persons)
+            return {id: Speaker(row[0], row[1]) for id, row in rows if row is not None}
+
+        return await self._readers.do(query)
+
 
 def see_person(tx: Transaction, network: Network, speaker: Speaker) -> str:
     """The person's id, with a row made at first sight."""
@@ -176,7 +187,8 @@ def _goals(states: frozenset[State], in_room: bool, is_numbered: bool) -> Statem
         .where(text("goal.number > 0"))
     )
     if states:
-        found = found.where(_G.c.state.in_(sorted(state.value for state in states)))
+        names = ", ".join(f"'{state.value}'" for state in sorted(states))
+        found = found.where(text(f"goal.state IN ({names})"))
     if in_room:
         found = found.where(_R.c.name == bindparam("of_room"))
     if is_numbered:
