@@ -5,6 +5,7 @@ They do nothing outside: their events are staged with their results, in one unit
 """
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from bot.agent import prompts
@@ -76,7 +77,8 @@ class Asks:
         if wanted.kind == "probe" and not self._tools_on:
             return False, "Without a sandbox there are no probes. Use kind time or message."
         if wanted.until is not None and wanted.until <= now:
-            return False, "That time is past. Give one in the future, or go on now."
+            it_is = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
+            return False, f"That time is past: it is {it_is}. Give a later one, or go on now."
         until = now + self._limits.wait_most_s if wanted.until is None else wanted.until
         reason = Content(wanted.reason, "agent")
         wait = Wait(self._ids(), wanted.kind, wanted.ref, until, reason.hash)

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.agent.agent_settings import AgentSettings
+from bot.agent.costs import cost_of, dearest
 from bot.agent.record import Record
+from bot.agent.request import kept_reply
 from bot.errors import BadRequest, ModelBusy, ModelRefusesUs
 from bot.goals.estimate import estimate_tokens
 from bot.goals.events import CallLost, CallReleased, CallRole, CallSettled, CallStarted
@@ -81,6 +83,7 @@ class Calls:
         prompt = estimate_tokens(
             system=request.system, tools=request.tools, messages=request.messages
         )
+        models = (request.model, *self._settings.fallback_models)
         speaks = role in ("agent", "wrap_up")
         record.stage(
             CallStarted(
@@ -88,7 +91,7 @@ class Calls:
                 role,
                 request.model,
                 prompt + request.max_tokens,
-                self._dearest(request, prompt),
+                dearest(self._model, models, prompt, request.max_tokens),
                 messages=strand.carried_messages if speaks else 0,
                 revision=strand.carried_revision if speaks else 0,
             )
@@ -109,12 +112,12 @@ class Calls:
     def _settle(self, reply: ModelReply, is_kept: bool) -> None:
         contents: tuple[Content, ...] = ()
         if is_kept and reply.content and reply.stop_reason != "refusal":
-            contents = (self._record.keep_reply(reply.content),)
+            contents = (Content(kept_reply(reply.content, reply.container), "agent"),)
         self._record.stage(
             CallSettled(
                 self._taken(),
                 reply.usage,
-                self._cost(reply),
+                cost_of(self._model, reply),
                 content=contents[0].hash if contents else "",
                 stop_reason=reply.stop_reason,
             ),
@@ -128,24 +131,3 @@ class Calls:
     def _taken(self) -> str:
         call, self.open, self.is_sent = self.open, "", False
         return call
-
-    def _dearest(self, request: ModelRequest, prompt: int) -> int | None:
-        """The most that the call may cost, nano-dollars: the whole prompt written to the cache."""
-        costs = []
-        for model in (request.model, *self._settings.fallback_models):
-            price = self._model.price(model, prompt_tokens=prompt)
-            if price is not None:
-                token = max(price.input, price.cache_write_5m)
-                costs.append(prompt * token + request.max_tokens * price.output)
-            elif model == request.model:
-                return None
-        return max(costs)
-
-    def _cost(self, reply: ModelReply) -> int | None:
-        total = 0
-        for model, usage in reply.parts or ((reply.model, reply.usage),):
-            price = self._model.price(model, prompt_tokens=usage.tokens - usage.output)
-            if price is None:
-                return None
-            total += price.of(usage)
-        return total

@@ -48,6 +48,7 @@ UNKNOWN: Final = (
     "in whole, in part or not at all. Look at what is there before you do it again."
 )
 GO_ON: Final = "[Automatic] Go on."
+EMPTY: Final = "[Automatic] Your last reply was empty. Go on, or say what the result is."
 CUT: Final = (
     "[Automatic] Your last reply was cut off by the output limit. A tool call that was cut was not "
     "run. Go on where it stopped; write long files in several calls."

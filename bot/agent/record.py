@@ -11,13 +11,14 @@ Rule 4: a commit under way is never abandoned: a cancelled caller hears of it af
 """
 
 import asyncio
-import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from bot.agent.request import Parsed, messages
 from bot.agent.transcript import Transcript
-from bot.errors import IllegalMove, Refused
+from bot.errors import IllegalMove, Refused, StoreBusy
 from bot.goals import machine
 from bot.goals.events import BOOKINGS, Event, ToolEnded, ToolStarted
 from bot.goals.goal import Goal, State
@@ -25,6 +26,8 @@ from bot.goals.limits import Limits
 from bot.ports.clock import Clock
 from bot.ports.journal import Applied, Content, Journal, Lease, Line, Task, Unit
 from bot.ports.model import Json
+
+BUSY_PAUSES_S: Final = (0.1, 0.5, 2.0)
 
 
 class Record:
@@ -41,7 +44,8 @@ class Record:
         self._journal, self._clock, self._limits = journal, clock, limits
         self._epoch = 0
         self._contents: dict[str, str] = {}
-        self._persons_at = 0.0
+        self._persons_at = -math.inf
+        self._erased: set[str] = set()
         self._position = 0
         self._seqs: dict[str, int] = {}
         self._before = goal
@@ -65,7 +69,7 @@ class Record:
         """The texts that are known, by hash."""
         return self._contents
 
-    async def attach(self, lease: Lease, fresh_s: float) -> None:
+    async def attach(self, lease: Lease) -> None:
         """Go on under a lease, with the journal as it is now. Raises as the journal does."""
         self._epoch, self.is_fenced = lease.epoch, False
         self._forget_staged()
@@ -73,18 +77,35 @@ class Record:
             await self._read_on()
         else:
             self.goal = lease.goal
-        await self._fetch(fresh_s)
 
-    async def catch_up(self, fresh_s: float) -> None:
-        """Take what others wrote since; what is staged stands after it.
+    async def catch_up(self) -> None:
+        """Take what others wrote since; what is staged stands after it. Raises as the journal."""
+        known = self._before if self._staged else self.goal
+        if (await self._journal.goal(self.goal.id)).seq != known.seq:
+            await self._restage()
+
+    async def fetch(self, fresh_s: float) -> None:
+        """Get the texts that are missing, and people's own anew when they are old.
 
         Args:
             fresh_s: how old people's texts may be.
         """
-        known = self._before if self._staged else self.goal
-        if (await self._journal.goal(self.goal.id)).seq != known.seq:
-            await self._restage()
-        await self._fetch(fresh_s)
+        now = self._clock.now()
+        persons: set[str] = set()
+        if now - self._persons_at >= fresh_s:
+            staged = {content.hash for content in self._staged_contents}
+            persons = set(self.transcript.persons()) - staged
+            self._persons_at = now
+        wanted = self.transcript.wanted()
+        missing = {hash for hash in wanted if hash not in self._contents} - self._erased
+        if not missing and not persons:
+            return
+        hashes = missing | persons
+        found = await self._journal.contents(self.goal.session, sorted(hashes))
+        for hash in hashes:
+            self._contents.pop(hash, None)
+        self._contents.update(found)
+        self._erased |= hashes - set(found)
 
     def stage(
         self,
@@ -127,10 +148,6 @@ class Record:
         pieces = self.transcript.own.pieces
         return messages(pieces, self._contents, parsed=self.parsed, asides=self.asides)
 
-    def keep_reply(self, blocks: Sequence[Json]) -> Content:
-        """The content row of a reply."""
-        return Content(json.dumps(list(blocks), ensure_ascii=False), "agent")
-
     def _forget_staged(self) -> None:
         self._before = self.goal
         self._staged, self._staged_contents, self._staged_tasks = [], [], None
@@ -157,13 +174,14 @@ class Record:
             self._epoch,
             self._staged_tasks,
         )
-        foretold, seq = self._foretold, self.goal.seq
+        foretold, seq, before = self._foretold, self.goal.seq, self._before
         self._forget_staged()
+        self._before = before
         self.was_read_anew = False
         if not unit.events:
             return ()
         try:
-            applied = await self._journal.commit(unit)
+            applied = await self._write(unit)
         except (IllegalMove, Refused):
             return await self._settle_facts(unit)
         self.is_fenced = applied.fenced
@@ -173,6 +191,19 @@ class Record:
             self.goal = applied.goal
             await self._read_anew()
         return applied.rules
+
+    async def _write(self, unit: Unit) -> Applied:
+        """Commit, again after a moment where the store is busy: a reply must not be lost for that."""
+        for pause_s in BUSY_PAUSES_S:
+            before = self._before.seq
+            try:
+                return await self._journal.commit(unit)
+            except StoreBusy as busy:
+                await self._clock.sleep(busy.retry_after_s or pause_s)
+                if (await self._journal.goal(unit.goal)).seq != before:
+                    # It may be there after all, or another writer was faster: begin from the rows.
+                    raise
+        return await self._journal.commit(unit)
 
     async def _settle_facts(self, unit: Unit) -> tuple[str, ...]:
         """Write what has happened, into a goal that has moved on."""
@@ -187,7 +218,7 @@ class Record:
             if not facts:
                 break
             try:
-                applied = await self._journal.commit(replace(unit, events=facts, tasks=None))
+                applied = await self._write(replace(unit, events=facts, tasks=None))
             except (IllegalMove, Refused):
                 continue
             self.is_fenced = applied.fenced
@@ -207,7 +238,7 @@ class Record:
         self.transcript = Transcript(self.goal.id)
         self._position, self._seqs = 0, {}
         await self._read_on()
-        await self._fetch(0.0)
+        await self.fetch(0.0)
 
     async def _read_on(self) -> None:
         lines = await self._journal.history(self.goal.session, after=self._position)
@@ -242,20 +273,3 @@ class Record:
         await self._read_on()
         self._before = self.goal
         self.stage(*events, contents=contents, tasks=tasks)
-
-    async def _fetch(self, fresh_s: float) -> None:
-        """Get the texts that are missing, and people's own anew when they are old."""
-        wanted = self.transcript.wanted()
-        missing = {hash for hash in wanted if hash not in self._contents}
-        now = self._clock.now()
-        persons: set[str] = set()
-        if self._persons_at == 0.0 or now - self._persons_at >= fresh_s:
-            staged = {content.hash for content in self._staged_contents}
-            persons = set(self.transcript.persons()) - staged
-            self._persons_at = now
-        if not missing and not persons:
-            return
-        found = await self._journal.contents(self.goal.session, sorted(missing | persons))
-        for hash in persons:
-            self._contents.pop(hash, None)
-        self._contents.update(found)

@@ -7,6 +7,9 @@ Rule 2: assistant content goes back as the raw JSON that came. Left out are only
         (`_partial`), texts without a character, and server tool calls whose reply went no further.
 Rule 3: after `pause_turn` the reply goes back alone; otherwise the last message is a user's.
 Rule 4: a text that was erased is `[removed]`.
+
+A reply is kept as the JSON list of its blocks, or, where the endpoint named a container to go on in,
+as an object of `content` and `container`.
 """
 
 import json
@@ -98,6 +101,31 @@ def blocks_of(reply: Replied, contents: Mapping[str, str], parsed: Parsed) -> li
     return known
 
 
+def kept_reply(blocks: Sequence[Json], container: str | None) -> str:
+    """The content that keeps a reply."""
+    listed = [dict(block) for block in blocks]
+    whole = listed if container is None else {"container": container, "content": listed}
+    return json.dumps(whole, ensure_ascii=False)
+
+
+def container_of(pieces: Iterable[Piece], contents: Mapping[str, str]) -> str | None:
+    """The container that the conversation's last reply with one named."""
+    found = None
+    for piece in pieces:
+        raw = contents.get(piece.content, "") if isinstance(piece, Replied) else ""
+        if raw.startswith("{"):
+            found = json.loads(raw).get("container", found)
+    return found
+
+
+def was_cut(reply: Replied, contents: Mapping[str, str]) -> bool:
+    """True for a reply that is not whole, or that held a call whose arguments could not be read."""
+    if reply.stop_reason in CUTTING:
+        return True
+    raw = contents.get(reply.content, "")
+    return '"_partial"' in raw and any(block.get("_partial") for block in _loaded(raw))
+
+
 def uses_of(blocks: Iterable[Block]) -> list[Block]:
     """The calls in a reply, in order."""
     return [block for block in blocks if block.get("type") == "tool_use"]
@@ -168,7 +196,7 @@ def _add_reply(out: _Messages, reply: Replied, contents: Mapping[str, str], pars
     objective = f"{prompts.put_back()}\n{_content(reply.objective, contents)}"
     out.assistant(blocks, objective=objective, is_paused=_is_paused(reply, blocks))
     out.user([_result(reply, use["id"], contents) for use in uses_of(blocks)])
-    if reply.stop_reason in CUTTING:
+    if was_cut(reply, contents):
         out.user([_text(prompts.CUT)])
 
 
@@ -237,6 +265,8 @@ def _loaded(raw: str) -> list[Block]:
         blocks = json.loads(raw)
     except ValueError:
         return [_text(prompts.REMOVED)]
+    if isinstance(blocks, dict):
+        blocks = blocks.get("content")
     if not isinstance(blocks, list):
         return [_text(prompts.REMOVED)]
     return [block for block in blocks if isinstance(block, dict)]

@@ -149,6 +149,11 @@ class Strand:
             case _:
                 pass
 
+    @property
+    def all(self) -> list[Piece]:
+        """Every piece, with those that the next call lets in."""
+        return [*self.pieces, *self._notes, *(said for _, _, said in self._held)]
+
     def take(self) -> list[Piece]:
         """Everything not taken yet, held messages included; the strand forgets it."""
         self._flush(None, None, self.row.get("seq", 0))
@@ -156,8 +161,8 @@ class Strand:
         return taken
 
     def flush(self) -> None:
-        """Let in what is held, as the next call would."""
-        self._flush(None, None, self.row.get("seq", 0))
+        """Let in what is held, as the call that is the goal's next entry does."""
+        self._flush(None, None, self.row.get("seq", 0) + 1)
 
     def _turn(
         self, event: GoalOpened | TurnStarted | TurnResumed | TurnEnded, seq: int, rule: str
@@ -320,8 +325,9 @@ class Transcript:
 
     def wanted(self) -> list[str]:
         """Hashes of the texts that a request needs."""
-        hashes = [piece.content for piece in self.own.pieces if piece.content]
-        for piece in self.own.pieces:
+        pieces = self.own.all
+        hashes = [piece.content for piece in pieces if piece.content]
+        for piece in pieces:
             if isinstance(piece, Replied):
                 hashes.append(piece.objective)
                 hashes += [end.content for end in piece.ended.values() if end.content]
@@ -329,7 +335,7 @@ class Transcript:
 
     def persons(self) -> list[str]:
         """Hashes of what people wrote, which they may erase at any time."""
-        return [p.content for p in self.own.pieces if isinstance(p, Said) and p.is_persons]
+        return [p.content for p in self.own.all if isinstance(p, Said) and p.is_persons]
 
     def _take_others(self, seq: int) -> None:
         for strand in self._others.values():

@@ -23,7 +23,16 @@ from bot.agent.asks import Asks
 from bot.agent.calls import Calls, NoReply
 from bot.agent.hands import Hands
 from bot.agent.record import Record
-from bot.agent.request import CUTTING, blocks_of, is_alone, messages, uses_of, visible_text
+from bot.agent.request import (
+    CUTTING,
+    blocks_of,
+    container_of,
+    is_alone,
+    messages,
+    uses_of,
+    visible_text,
+    was_cut,
+)
 from bot.agent.results import files_read
 from bot.agent.tool_calls import ToolCalls
 from bot.agent.transcript import Replied
@@ -48,6 +57,7 @@ from bot.tools.table import tool_schemas
 __all__ = ["AgentSettings", "Turns"]
 
 COMPACTIONS_IN_A_TURN: Final = 2
+EMPTY_REPLIES: Final = 2
 READ_KEPT: Final = 200
 """Files whose hash is looked at when a turn is taken up again."""
 
@@ -69,7 +79,9 @@ class Turns:
         self._journal, self._model, self._sandbox = journal, model, sandbox
         self._clock, self._limits, self._ids = clock, limits, ids
         self._settings, self._on_now = settings, on_now
-        self._records: OrderedDict[str, Record] = OrderedDict()
+        self._records: OrderedDict[str, tuple[Record, int]] = OrderedDict()
+        """With the characters that each holds, the longest unused first."""
+        self._chars = 0
 
     async def run(self, lease: Lease) -> Goal:
         """Run the goal's turn, or go on with the one that is open, until it has ended.
@@ -84,10 +96,11 @@ class Turns:
         goal = lease.goal
         if goal.state not in (State.READY, State.WORKING):
             return goal
-        record = self._records.pop(goal.id, None)
+        record, chars = self._records.pop(goal.id, (None, 0))
+        self._chars -= chars
         if record is None:
             record = Record(goal, self._journal, self._clock, self._limits)
-        await record.attach(lease, self._settings.persons_fresh_s)
+        await record.attach(lease)
         turn = _Turn(self, record)
         await turn.run()
         if not record.is_fenced and not record.goal.is_final:
@@ -95,11 +108,12 @@ class Turns:
         return record.goal
 
     def _remember(self, record: Record) -> None:
-        self._records[record.goal.id] = record
-        held = sum(each.chars for each in self._records.values())
-        while held > self._settings.remembered_chars and len(self._records) > 1:
-            _, oldest = self._records.popitem(last=False)
-            held -= oldest.chars
+        chars = record.chars
+        self._records[record.goal.id] = (record, chars)
+        self._chars += chars
+        while self._chars > self._settings.remembered_chars and len(self._records) > 1:
+            _, (_, chars) = self._records.popitem(last=False)
+            self._chars -= chars
 
 
 class _Turn:
@@ -132,7 +146,7 @@ class _Turn:
         self._system = (
             {"type": "text", "text": prompts.system(goal.kind, tools_on=self._hands.are_on)},
         )
-        self._cuts = self._pauses = self._compactions = self._output = 0
+        self._cuts = self._pauses = self._empties = self._compactions = self._output = 0
         self._is_first = True
         self._may_distil = True
 
@@ -141,6 +155,7 @@ class _Turn:
         try:
             await self._begin()
             while not self._record.is_over:
+                _heed_cancellation()
                 await self._step()
             await self._leave()
         except asyncio.CancelledError:
@@ -162,6 +177,7 @@ class _Turn:
             resumes = True
             record.stage(TurnResumed())
             await record.commit()
+        await record.fetch(self._settings.persons_fresh_s)
         if resumes and not record.is_over:
             await self._name_stale()
 
@@ -193,11 +209,13 @@ class _Turn:
         if stop == "pause_turn" and self._pauses < self._settings.pauses_in_a_row:
             self._pauses += 1
             await self._speak()
-        elif stop == "model_context_window_exceeded" and await self._compact():
-            await self._speak()
-        elif stop in CUTTING and self._cuts < self._settings.cuts_in_a_row:
+        elif stop == "model_context_window_exceeded" and await self._is_over_by_compacting():
+            return
+        elif was_cut(last, self._record.contents) and self._cuts < self._settings.cuts_in_a_row:
             self._cuts += 1
             await self._speak()
+        elif not self._blocks(last):
+            await self._said_nothing()
         elif self._is_compaction(last) and (self._wraps_up or self._record.goal.kind == "ask"):
             # These turns are not continued by another one.
             if self._compactions >= COMPACTIONS_IN_A_TURN:
@@ -210,16 +228,16 @@ class _Turn:
 
     async def _speak(self) -> None:
         """Make the agent's next call and keep its reply."""
-        record, strand = self._record, self._record.transcript.own
+        record = self._record
         if self._is_used_up():
             await self._end("done")
             return
         if not self._is_first:
-            await record.catch_up(self._settings.persons_fresh_s)
+            await record.catch_up()
             if record.is_over:
                 return
-            strand = record.transcript.own
         self._is_first = False
+        await record.fetch(self._settings.persons_fresh_s)
         if await self._is_stopped_by_preparations():
             return
         strand = record.transcript.own
@@ -250,13 +268,21 @@ class _Turn:
         if reply.stop_reason == "refusal":
             await self._end("failed", failed="refusal")
             return
-        if reply.stop_reason not in CUTTING:
+        if reply.stop_reason not in CUTTING and not any("_partial" in b for b in reply.content):
             self._cuts = 0
         if reply.stop_reason != "pause_turn":
             self._pauses = 0
         if not reply.content:
-            # Nothing of it enters the transcript, so nothing can follow from it.
+            await self._said_nothing()
+
+    async def _said_nothing(self) -> None:
+        """An empty reply enters no transcript: it is asked for again, twice at most."""
+        if self._empties >= EMPTY_REPLIES:
             await self._end("done")
+            return
+        self._empties += 1
+        self._record.asides[self._record.goal.seq] = prompts.EMPTY
+        await self._speak()
 
     async def _unanswered(self, none: NoReply) -> None:
         if none.why == "budget":
@@ -279,6 +305,7 @@ class _Turn:
             timeout_s=settings.call_timeout_s,
             goal=self._record.goal.id,
             compact_at=settings.compact_at if has_own else None,
+            container=container_of(self._record.transcript.own.pieces, self._record.contents),
         )
 
     def _is_used_up(self) -> bool:
@@ -313,6 +340,11 @@ class _Turn:
         summary = Content(text, "agent")
         record.stage(Compacted(summary.hash, upto), contents=(summary,))
         return True
+
+    async def _is_over_by_compacting(self) -> bool:
+        """Make room; true where the turn has ended over it."""
+        await self._compact()
+        return self._record.is_over
 
     async def _distil(self) -> None:
         """Distil a brief's criteria, once a revision; without them the turn goes on all the same."""
@@ -402,7 +434,7 @@ class _Turn:
             if not isinstance(piece, Replied):
                 continue
             blocks = self._blocks(piece)
-            goes_on = piece.stop_reason in CUTTING or piece.stop_reason == "pause_turn"
+            goes_on = piece.stop_reason in (*CUTTING, "pause_turn")
             if parts and (not goes_on or uses_of(blocks)):
                 break
             if piece is not self._record.transcript.own.last and not parts:
@@ -420,6 +452,13 @@ class _Turn:
 
     def _active_s(self) -> float:
         return max(0.0, self._clock.now() - self._began_at)
+
+
+def _heed_cancellation() -> None:
+    """Raise a cancellation that was swallowed below, as `asyncio.wait_for` of Python 3.11 may."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _forced(blocks: Sequence[Json]) -> str:
