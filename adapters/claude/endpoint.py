@@ -139,6 +139,14 @@ class ClaudeModel:
         self._limiter.probe_now()
         await self._learn(self._model)
 
+    async def learn(self) -> None:
+        """Ask the endpoint what the model can do; one that cannot say leaves it as documented."""
+        try:
+            self._take_key()
+        except ModelRefusesUs:
+            return
+        await self._learn(self._model)
+
     def price(self, model: str, *, prompt_tokens: int = 0) -> Price | None:
         """See `Model.price`."""
         return self._prices.price(model, prompt_tokens=prompt_tokens)
