@@ -36,15 +36,16 @@ class Check:
     limit_s: float = QUICK_S
 
 
-def run(config: Path | None = None, *, as_json: bool = False) -> int:
+def run(config: Path | None = None, *, state_dir: Path | None = None, as_json: bool = False) -> int:
     """Look at everything, print it, and return the exit code: 0 unless something is wrong.
 
-    `config` is a settings file to use in place of the one that would be found.
+    `config` is a settings file to use in place of the one that would be found; `state_dir` goes
+    before that of the settings.
     """
     hung = False
     findings = []
     with Screen(as_json=as_json) as screen:
-        for finding, is_hung in examined(config, screen.looking):
+        for finding, is_hung in examined(config, screen.looking, state_dir):
             screen.show(finding)
             findings.append(finding)
             hung = hung or is_hung
@@ -58,9 +59,11 @@ def run(config: Path | None = None, *, as_json: bool = False) -> int:
     return code
 
 
-def examined(config: Path | None, looking: Callable[[str], None]) -> Iterator[tuple[Finding, bool]]:
+def examined(
+    config: Path | None, looking: Callable[[str], None], state_dir: Path | None = None
+) -> Iterator[tuple[Finding, bool]]:
     """Each check's finding in order, and whether it hung. `looking` is told what is awaited."""
-    settings, finding = _read(config)
+    settings, finding = _read(config, state_dir)
     yield _settled(Check("Python", machine.python))
     yield finding, False
     if settings is None:
@@ -87,11 +90,12 @@ def _checks(settings: Settings) -> tuple[Check, ...]:
     )
 
 
-def _read(config: Path | None) -> tuple[Settings | None, Finding]:
+def _read(config: Path | None, state_dir: Path | None) -> tuple[Settings | None, Finding]:
     box: list[Settings] = []
+    given = {} if state_dir is None else {"state_dir": state_dir}
 
     def look() -> str:
-        box.append(read_settings(config))
+        box.append(read_settings(config, **given))
         return machine.settings_file(box[0])
 
     finding, _ = _settled(Check("settings", look))

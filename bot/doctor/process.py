@@ -17,7 +17,7 @@ def running(settings: Settings) -> str:
     try:
         if not path.is_socket():
             return "none runs here now"
-        asked = ask_owner(settings.state_dir, {"command": "ping"}, timeout_s=ANSWER_S)
+        asked = ask_owner(settings.state_dir, {"do": "ping"}, timeout_s=ANSWER_S)
         answer = asyncio.run(asked)
     except HeadwayError as error:
         if isinstance(error.__cause__, TimeoutError):

@@ -4,22 +4,27 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from adapters.sandbox.bubblewrap import Bubblewrap
-from adapters.sandbox.none import Unconfined
 from bot.doctor.finding import warning
 from bot.settings import Settings
+from bot.wiring import build_sandbox
 
 
 def works(settings: Settings) -> str:
-    """Whether the agent's commands run confined."""
+    """Whether the agent's commands run confined.
+
+    Raises:
+        NoSandbox: they do not run, and the mend.
+    """
+    if settings.sandbox == "none":
+        raise warning(
+            "There is none: the agent's commands run with all rights of this user. "
+            "Unset HEADWAY_SANDBOX unless that is what you want."
+        )
+
+    async def tried() -> str:
+        sandbox = build_sandbox(settings.model_copy(update={"state_dir": Path(folder)}))
+        await sandbox.check()
+        return sandbox.name
+
     with tempfile.TemporaryDirectory(prefix="headway-doctor-") as folder:
-        if settings.sandbox == "none":
-            asyncio.run(Unconfined(Path(folder)).check())
-            raise warning(
-                "There is none: the agent's commands run with all rights of this user. "
-                "Unset HEADWAY_SANDBOX unless that is what you want."
-            )
-        sandbox = Bubblewrap(Path(folder), hidden=(str(settings.state_dir),))
-        asyncio.run(sandbox.check())
-    filtered = "" if sandbox.has_filter else "; system calls are not filtered (no libseccomp)"
-    return f"{sandbox.name}: commands run confined{filtered}"
+        return f"{asyncio.run(tried())}: commands run confined"

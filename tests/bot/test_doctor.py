@@ -1,20 +1,26 @@
 """The doctor, before faults made on purpose: each has its own sentence, with the mend."""
 
+import asyncio
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from adapters.clock import WallClock
 from adapters.sandbox.bubblewrap import find_bwrap
+from adapters.store.open import open_store
 from bot.doctor import checkup, machine
 from bot.doctor.finding import Finding
+from bot.goals.limits import LIMITS
 from scheduler.control import SOCKET
 from tests.peers.messages_api import KEY, BlockingMessagesApi, started
 
@@ -383,3 +389,79 @@ def test_an_old_python_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert finding.state == "wrong"
     assert "Headway needs 3.11" in finding.text
+
+
+async def _made(patient: Patient) -> Path:
+    """A database as a first start leaves it."""
+    url = f"sqlite:///{patient.state / 'headway.db'}"
+    async with open_store(url, clock=WallClock(), limits=LIMITS, state_dir=patient.state):
+        pass
+    return patient.state / "headway.db"
+
+
+async def test_a_whole_database_is_told_with_its_version(patient: Patient) -> None:
+    await _made(patient)
+
+    found = examined()
+
+    assert found["database"].state == "ok"
+    assert "whole, version" in found["database"].text
+
+
+async def test_a_database_that_a_process_owns_is_fine_and_said(patient: Patient) -> None:
+    url = f"sqlite:///{patient.state / 'headway.db'}"
+
+    async with open_store(url, clock=WallClock(), limits=LIMITS, state_dir=patient.state):
+        found = await asyncio.to_thread(examined)
+
+    assert found["database"].state == "ok"
+    assert f"owned by process {os.getpid()}" in found["database"].text
+
+
+async def test_a_database_of_a_newer_version_is_named(patient: Patient) -> None:
+    path = await _made(patient)
+    with closing(sqlite3.connect(path)) as newer, newer:
+        newer.execute("UPDATE alembic_version SET version_num = '9999'")
+
+    found = examined()
+
+    assert found["database"].state == "wrong"
+    assert "install the Headway that wrote it" in found["database"].text
+
+
+async def test_a_damaged_database_is_named(patient: Patient) -> None:
+    path = await _made(patient)
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(path.stat().st_size - 4096))
+
+    found = examined()
+
+    assert found["database"].state == "wrong"
+    assert "is damaged" in found["database"].text
+    assert "restore the last backup" in found["database"].text
+
+
+def test_a_file_that_is_no_database_is_named(patient: Patient) -> None:
+    (patient.state / "headway.db").write_bytes(b"a diary, and no database at all\n" * 200)
+
+    found = examined()
+
+    assert "is not a database" in found["database"].text
+
+
+def test_a_folder_in_the_databases_place_is_named(patient: Patient) -> None:
+    (patient.state / "headway.db").mkdir()
+
+    found = examined()
+
+    assert found["database"].state == "wrong"
+
+
+def test_an_unknown_kind_of_database_is_named(patient: Patient) -> None:
+    patient.set(headway_database="mysql://localhost/headway")
+
+    found = examined()
+
+    assert found["database"].state == "wrong"
+    assert "no kind of database" in found["database"].text

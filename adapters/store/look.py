@@ -1,0 +1,69 @@
+"""
+A look at a database that owns, makes, migrates and changes nothing: what `headway doctor` asks.
+"""
+
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from adapters.store import schema
+from adapters.store.sqlite import check, translated
+from bot.errors import StoreUnusable
+
+_IS_THERE: Final = "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What there is. `version` is None in a database that nothing has been written to."""
+
+    is_there: bool
+    version: str | None = None
+    owner: int | None = None
+    """The process that owns it now (SQLite)."""
+
+    @property
+    def will_be_migrated(self) -> bool:
+        """Whether the next start brings it to this program's version."""
+        return self.version is not None and self.version != schema.HEAD
+
+
+def look_at_sqlite(path: Path) -> Look:
+    """The file at `path`.
+
+    Raises:
+        StoreBusy, StoreUnusable: it is damaged, no database, newer, or closed to this user.
+    """
+    if not path.exists():
+        return Look(is_there=False)
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise StoreUnusable(f"{path} is closed to this user: give them access to it.")
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as found:
+            found.execute("PRAGMA busy_timeout=2000")
+            check(found, path)
+            row = found.execute(_IS_THERE).fetchone()
+            [version] = found.execute(schema.VERSION_SQL).fetchone() if row else [None]
+    except sqlite3.Error as error:
+        raise translated(error, path) from error
+    schema.needs_migration(version, str(path))
+    return Look(is_there=True, version=version, owner=_owner(path))
+
+
+def _owner(path: Path) -> int | None:
+    """Who holds the lock, read from the kernel's table: trying it would be in the owner's way."""
+    lock = path.with_name(path.name + ".lock")
+    try:
+        node = lock.stat().st_ino
+        held = Path("/proc/locks").read_text("ascii", "replace")
+    except OSError:
+        return None
+    for line in held.splitlines():
+        words = line.split()
+        if "FLOCK" in words and any(word.endswith(f":{node}") for word in words):
+            text = lock.read_text("ascii", "replace").strip()
+            return int(text) if text.isdecimal() else None
+    return None
