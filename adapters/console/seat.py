@@ -137,6 +137,11 @@ def post_of(seen: Seen) -> Posted | Edited | None:
 
 
 def _line(thread: ThreadView) -> str:
-    opening = " ".join(thread.opening.split())[:60]
-    word = thread.status.word if thread.status else thread.state
+    opening = " ".join(_without_command(thread.opening).split())[:60]
+    word = thread.status.word if thread.status else thread.state.replace("_", " ").capitalize()
     return "  ".join(part for part in (thread.name or thread.id[:8], word, opening) if part)
+
+
+def _without_command(text: str) -> str:
+    word, _, rest = text.partition(" ")
+    return rest if word[:1] in ("/", "!") else text

@@ -19,6 +19,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -46,6 +47,8 @@ class Terminal:
             auto_suggest=AutoSuggestFromHistory(),
             completer=_Verbs(verbs, lambda: bool(seat.thread)),
             complete_while_typing=False,
+            complete_style=CompleteStyle.READLINE_LIKE,
+            reserve_space_for_menu=0,
             erase_when_done=True,
             style=STYLE,
         )
@@ -127,10 +130,21 @@ class Terminal:
         seat, width = self._seat, self._width()
         if seat.thread:
             shape = seat.view.thread(seat.thread).status
-            return self._ansi(status(shape, width)) if shape is not None else ""
+            if shape is None:
+                begins = self._begins()
+                return self._ansi(Text(begins, style="dim")) if begins else ""
+            return self._ansi(status(shape, width))
         live = [one for one in seat.view.live() if one.status is not None]
         shown = [self._ansi(_in_one_line(one, width)) for one in live[-ROOM_LINES:]]
         return "".join(shown)
+
+    def _begins(self) -> str:
+        """Of a thread that shows no status yet: whether what opened it is stored."""
+        seat = self._seat
+        if seat.view.thread(seat.thread).state:
+            return ""
+        is_taken = seat.thread in seat.view.taken
+        return seat.texts("terminal.taken" if is_taken else "terminal.sent")
 
     def _where(self) -> str:
         if not self._seat.thread:

@@ -86,11 +86,9 @@ def budget_with(goal: Goal, amount: Amount, texts: Texts) -> Budget:
 
 
 def usd(nano: int) -> str:
-    """`$0.84`; less than a cent shows its first two digits."""
+    """`$0.84`; less than a cent says so."""
     dollars = Decimal(nano) / NANO
-    if 0 < dollars < Decimal("0.01"):
-        return f"${dollars:.4f}"
-    return f"${dollars:,.2f}"
+    return "<$0.01" if 0 < dollars < Decimal("0.01") else f"${dollars:,.2f}"
 
 
 def count(n: int) -> str:

@@ -117,10 +117,12 @@ class Delivery:
 
     async def _reply(self, due: Due) -> Shape:
         """An answer to a command; it tells the state of its thread's goal, too."""
+        contents = await self._journal.contents(due.session, (due.content,))
+        body = contents.get(due.content, due.content)
         goal = await self._rooms.last_goal(due.session)
         if goal is None:
-            return Shape("", "", body=due.content)
-        return Shape("", "", body=due.content, goal=goal.id, state=goal.state)
+            return Shape("", "", body=body)
+        return Shape("", "", body=body, goal=goal.id, state=goal.state)
 
 
 def _why(error: Exception) -> str:

@@ -298,6 +298,8 @@ ENGLISH: Final[Mapping[str, str]] = {
         "Of this screen: `/threads` lists the threads, `/enter G1` goes into one, `/back` leaves "
         "it, `/quit` ends."
     ),
+    "terminal.sent": "…",
+    "terminal.taken": "👀 taken",
     "terminal.no_thread": "There is no thread {name}. `/threads` shows them.",
     "terminal.threads.empty": "No threads yet. `/goal <objective>` opens one.",
     "terminal.entered": "In the thread of {name}.",
