@@ -51,9 +51,7 @@ class Compiler:
         """Return the SQL and the parameters that the statement brings itself."""
         known = self._known.get(statement)
         if known is None:
-            compiled = statement.compile(
-                dialect=self._dialect, compile_kwargs={"render_postcompile": True}
-            )
+            compiled = statement.compile(dialect=self._dialect)
             constants = {k: v for k, v in compiled.params.items() if v is not None}
             known = self._known[statement] = (str(compiled), constants)
         return known

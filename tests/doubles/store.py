@@ -211,7 +211,7 @@ class MemoryJournal:
                 case _:
                     pass
         open_one = goal.decision and decisions.get(goal.decision.id)
-        if goal.decision and open_one and open_one.state == "open":
+        if goal.decision and open_one:
             decisions[goal.decision.id] = replace(open_one, decision=goal.decision)
         if goal.is_final and before is not None and not before.is_final:
             self._outbox.settle(goal.id)
@@ -365,7 +365,7 @@ class MemoryOutbox:
         inbox.check(handled)
         content = Content(text)
         self._rows.contents.setdefault((session, content.hash), content)
-        self._queue(key, "reply", "", session, "", text)
+        self._queue(key, "reply", "", session, "", content.hash)
         inbox.mark(handled)
 
     async def sent(self, key: str, remote: str) -> None:

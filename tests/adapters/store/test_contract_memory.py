@@ -1,0 +1,36 @@
+"""The in-memory double keeps every contract of the store."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.adapters.store.clocks import HandClock, HandTime
+from tests.contracts.journal import JournalContract
+from tests.contracts.leases import LeasesContract
+from tests.contracts.mail import InboxContract, OutboxContract
+from tests.contracts.rooms import RoomsContract
+from tests.contracts.stores import Bed
+from tests.doubles.store import MemoryStore
+
+
+@pytest.fixture
+async def bed() -> AsyncIterator[Bed]:
+    clock = HandClock()
+    bed = Bed(MemoryStore(clock), HandTime(clock))
+    yield bed
+    await bed.check()
+
+
+class TestJournal(JournalContract): ...
+
+
+class TestLeases(LeasesContract): ...
+
+
+class TestInbox(InboxContract): ...
+
+
+class TestOutbox(OutboxContract): ...
+
+
+class TestRooms(RoomsContract): ...

@@ -1,0 +1,41 @@
+"""SQLite keeps every contract of the store."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from adapters.store.open import open_store
+from bot.goals.limits import LIMITS
+from tests.adapters.store.clocks import HandClock, HandTime
+from tests.contracts.journal import JournalContract
+from tests.contracts.leases import LeasesContract
+from tests.contracts.mail import InboxContract, OutboxContract
+from tests.contracts.rooms import RoomsContract
+from tests.contracts.stores import Bed
+
+
+@pytest.fixture
+async def bed(tmp_path: Path) -> AsyncIterator[Bed]:
+    clock = HandClock()
+    async with open_store(
+        "sqlite:///headway.db", clock=clock, limits=LIMITS, state_dir=tmp_path
+    ) as store:
+        bed = Bed(store, HandTime(clock))
+        yield bed
+        await bed.check()
+
+
+class TestJournal(JournalContract): ...
+
+
+class TestLeases(LeasesContract): ...
+
+
+class TestInbox(InboxContract): ...
+
+
+class TestOutbox(OutboxContract): ...
+
+
+class TestRooms(RoomsContract): ...

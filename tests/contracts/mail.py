@@ -1,0 +1,291 @@
+"""What every inbox and outbox does."""
+
+import pytest
+
+from bot.errors import IllegalMove
+from bot.goals.events import (
+    Audited,
+    Cancelled,
+    DecisionAnswered,
+    DecisionAsked,
+    Paused,
+    Resumed,
+    TurnStarted,
+)
+from bot.goals.goal import Goal
+from bot.ports.chat import Place, Speaker
+from bot.ports.mail import Due
+from tests.contracts.stores import Bed
+
+
+class InboxContract:
+    """Subclasses give a fixture `bed`."""
+
+    async def test_a_message_is_stored_once_and_as_it_was_said(self, bed: Bed) -> None:
+        message = bed.message("nul \x00 and \ud800", Place("slack", "w", "r", ""))
+
+        first = await bed.inbox.receive(message)
+        again = await bed.inbox.receive(message)
+
+        [received] = await bed.inbox.waiting()
+        assert (first, again) == (True, False)
+        assert received.message == message
+        assert received.attempts == 0
+
+    async def test_messages_wait_in_order_of_arrival(self, bed: Bed) -> None:
+        messages = [bed.message("same text") for _ in range(4)]
+        for message in messages:
+            await bed.inbox.receive(message)
+
+        await bed.inbox.handled(messages[1].id)
+        waiting = await bed.inbox.waiting()
+
+        assert [one.message for one in waiting] == [messages[0], *messages[2:]]
+        assert [one.sequence for one in waiting] == sorted(one.sequence for one in waiting)
+
+    async def test_the_third_failure_is_the_last(self, bed: Bed) -> None:
+        message = bed.message()
+        await bed.inbox.receive(message)
+
+        counts = [await bed.inbox.failed(message.id, "why") for _ in range(2)]
+        [received] = await bed.inbox.waiting()
+        counts.append(await bed.inbox.failed(message.id, "why"))
+
+        assert counts == [1, 2, 3]
+        assert received.attempts == 2
+        assert await bed.inbox.waiting() == ()
+        assert not await bed.inbox.receive(message)
+
+    async def test_what_does_not_wait_is_not_handled(self, bed: Bed) -> None:
+        message = bed.message()
+        await bed.inbox.receive(message)
+        await bed.inbox.handled(message.id)
+
+        for id in (message.id, "unheard of"):
+            with pytest.raises(IllegalMove):
+                await bed.inbox.handled(id)
+
+    async def test_a_goal_s_opening_handles_the_message_that_it_came_from(self, bed: Bed) -> None:
+        message = bed.message("do it")
+        await bed.inbox.receive(message)
+
+        await bed.open(handled=(message.id,))
+
+        assert await bed.inbox.waiting() == ()
+        assert not await bed.inbox.receive(message)
+
+    async def test_the_speaker_is_one_person_everywhere(self, bed: Bed) -> None:
+        message = bed.message()
+        await bed.inbox.receive(message)
+
+        person = await bed.rooms.person("console", message.speaker)
+
+        assert person == await bed.rooms.person("console", Speaker(message.speaker.id, "Anna"))
+        [received] = await bed.inbox.waiting()
+        assert received.message.speaker.id == message.speaker.id
+
+
+class OutboxContract:
+    """Subclasses give a fixture `bed`."""
+
+    async def test_the_status_is_shown_after_five_seconds_and_once(self, bed: Bed) -> None:
+        goal = await bed.work()
+
+        early = await bed.keys()
+        await bed.time.pass_by(6)
+        [due] = await bed.outbox.claim("console", limit=9)
+
+        assert early == []
+        assert (due.kind, due.goal, due.session, due.remote) == (
+            "status",
+            goal.id,
+            goal.session,
+            "",
+        )
+        assert await bed.keys() == []
+
+    async def test_the_status_message_is_edited_with_a_key_of_its_own(self, bed: Bed) -> None:
+        goal, first = await _shown(bed)
+
+        await bed.commit(goal, Paused(goal.owner))
+        await bed.commit(goal, Resumed(goal.owner))
+        [edit] = await bed.outbox.claim("console", limit=9)
+
+        assert edit.remote == "r1"
+        assert edit.key != first.key
+
+    async def test_what_changes_while_a_status_is_sent_is_shown_after_it(self, bed: Bed) -> None:
+        goal = await bed.work()
+        await bed.time.pass_by(6)
+        [first] = await bed.outbox.claim("console", limit=9)
+        await bed.commit(goal, Paused(goal.owner))
+
+        meanwhile = await bed.keys()
+        await bed.outbox.sent(first.key, "r1")
+        [second] = await bed.outbox.claim("console", limit=9)
+
+        assert meanwhile == []
+        assert (second.kind, second.remote) == ("status", "r1")
+
+    async def test_a_goal_that_ends_at_once_shows_its_result_and_no_status(self, bed: Bed) -> None:
+        goal = await bed.open()
+        turn = (await bed.turn(goal)).goal
+        await bed.commit(goal, Audited(turn.revision, turn.turn, turn.messages, "complete"))
+
+        [due] = await bed.outbox.claim("console", limit=9)
+        await bed.outbox.sent(due.key, "r")
+        await bed.time.pass_by(60)
+
+        assert (due.kind, due.content, due.reason) == ("complete", turn.reply, "complete")
+        assert await bed.keys() == []
+
+    async def test_a_goal_whose_status_is_shown_shows_its_end_there_too(self, bed: Bed) -> None:
+        goal, _ = await _shown(bed)
+
+        await bed.commit(goal, Cancelled(goal.owner))
+
+        [due] = await bed.outbox.claim("console", limit=9)
+        assert (due.kind, due.remote) == ("status", "r1")
+
+    async def test_threads_go_side_by_side_and_each_in_its_order(self, bed: Bed) -> None:
+        here = await bed.rooms.begin(bed.place())
+        there = await bed.rooms.begin(bed.place())
+        for session, key in ((here, "a1"), (here, "a2"), (there, "b1"), (here, "a3")):
+            await bed.outbox.say(session.session, key, f"text {key}")
+
+        first = await bed.keys()
+        nothing = await bed.keys()
+        await bed.outbox.sent("a1", "r")
+        second = await bed.keys()
+
+        assert first == ["a1", "b1"]
+        assert nothing == []
+        assert second == ["a2"]
+
+    async def test_a_limit_is_kept(self, bed: Bed) -> None:
+        for n in range(4):
+            session = await bed.rooms.begin(bed.place())
+            await bed.outbox.say(session.session, f"k{n}", "x")
+
+        assert await bed.keys(limit=3) == ["k0", "k1", "k2"]
+        assert await bed.keys(limit=3) == ["k3"]
+
+    async def test_a_network_gets_its_own(self, bed: Bed) -> None:
+        slack = await bed.rooms.begin(bed.place("slack"))
+        await bed.outbox.say(slack.session, "s", "x")
+
+        assert await bed.keys("console") == []
+        [due] = await bed.outbox.claim("slack", limit=1)
+        assert due.place == slack.place
+
+    async def test_a_reply_is_said_once_and_handles_its_message(self, bed: Bed) -> None:
+        session = await bed.rooms.begin(bed.place())
+        message = bed.message()
+        await bed.inbox.receive(message)
+
+        await bed.outbox.say(session.session, "k", "the text", (message.id,))
+        await bed.outbox.say(session.session, "k", "another text")
+
+        [due] = await bed.outbox.claim("console", limit=9)
+        texts = await bed.journal.contents(session.session, [due.content])
+        assert (due.kind, due.goal, list(texts.values())) == ("reply", "", ["the text"])
+        assert await bed.inbox.waiting() == ()
+        with pytest.raises(KeyError):
+            await bed.outbox.say("no session", "k2", "x")
+
+    async def test_an_old_claim_is_unknown_and_never_simply_sent_again(self, bed: Bed) -> None:
+        session = await bed.rooms.begin(bed.place())
+        await bed.outbox.say(session.session, "k", "x")
+        [first] = await bed.outbox.claim("console", limit=9)
+        await bed.time.pass_by(59)
+        early = await bed.keys()
+        await bed.time.pass_by(3)
+
+        [again] = await bed.outbox.claim("console", limit=9)
+
+        assert (first.state, early, again.state) == ("claimed", [], "unknown")
+
+    async def test_an_unknown_one_stays_so_until_it_is_known(self, bed: Bed) -> None:
+        session = await bed.rooms.begin(bed.place())
+        await bed.outbox.say(session.session, "k", "x")
+        await bed.outbox.say(session.session, "k2", "y")
+        await bed.keys()
+        await bed.outbox.unknown("k")
+        [looked] = await bed.outbox.claim("console", limit=9)
+        await bed.outbox.later("k", 10)
+
+        waits = await bed.keys()
+        await bed.time.pass_by(11)
+        [again] = await bed.outbox.claim("console", limit=9)
+        await bed.outbox.sent("k", "r")
+
+        assert (looked.state, waits, again.state) == ("unknown", [], "unknown")
+        assert await bed.keys() == ["k2"]
+
+    async def test_one_put_off_holds_its_thread_and_one_that_failed_does_not(
+        self, bed: Bed
+    ) -> None:
+        session = await bed.rooms.begin(bed.place())
+        for key in ("k1", "k2"):
+            await bed.outbox.say(session.session, key, key)
+        await bed.keys()
+        await bed.outbox.later("k1", 30)
+
+        held = await bed.keys()
+        await bed.time.pass_by(31)
+        [first] = await bed.outbox.claim("console", limit=9)
+        await bed.outbox.failed("k1", "gone")
+
+        assert held == []
+        assert (first.key, first.state) == ("k1", "claimed")
+        assert await bed.keys() == ["k2"]
+        assert await bed.records.outbox_depth() == {"failed": 1, "claimed": 1}
+
+    async def test_a_status_put_off_gives_way_to_a_newer_one(self, bed: Bed) -> None:
+        goal = await bed.work()
+        await bed.time.pass_by(6)
+        [old] = await bed.outbox.claim("console", limit=9)
+        await bed.commit(goal, Paused(goal.owner))
+
+        await bed.outbox.later(old.key, 1)
+        [new] = await bed.outbox.claim("console", limit=9)
+        await bed.outbox.sent(new.key, "r")
+        await bed.time.pass_by(10)
+
+        assert new.key != old.key
+        assert await bed.keys() == []
+
+    async def test_a_status_that_is_not_due_holds_no_post_up(self, bed: Bed) -> None:
+        goal = await bed.work()
+        await bed.commit(goal, DecisionAsked("d", "approval", "text", "t"))
+
+        [due] = await bed.outbox.claim("console", limit=9)
+
+        assert (due.kind, due.key) == ("decision", f"{goal.id}:decision:1")
+
+    async def test_an_answered_decision_s_card_is_edited(self, bed: Bed) -> None:
+        goal = await bed.work()
+        await bed.commit(goal, DecisionAsked("d", "approval", "text", "t"))
+        [card] = await bed.outbox.claim("console", limit=9)
+        await bed.outbox.sent(card.key, "card-1")
+
+        await bed.commit(goal, DecisionAnswered("d", goal.owner, "yes"))
+
+        [edit] = await bed.outbox.claim("console", limit=9)
+        assert (edit.kind, edit.remote, edit.reason, edit.content) == (
+            "card", "card-1", "answered", "yes",
+        )  # fmt: skip
+
+    async def test_a_row_that_is_not_there_is_said_so(self, bed: Bed) -> None:
+        for act in (bed.outbox.unknown("x"), bed.outbox.sent("x", "r"), bed.outbox.later("x", 1)):
+            with pytest.raises(KeyError):
+                await act
+
+
+async def _shown(bed: Bed) -> tuple[Goal, Due]:
+    goal = await bed.open()
+    await bed.commit(goal, TurnStarted())
+    await bed.time.pass_by(6)
+    [due] = await bed.outbox.claim("console", limit=9)
+    await bed.outbox.sent(due.key, "r1")
+    return goal, due
