@@ -1,0 +1,43 @@
+"""PostgreSQL keeps every contract of the store."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from adapters.store.open import open_store
+from bot.goals.limits import LIMITS
+from tests.adapters.store.clocks import HandClock
+from tests.adapters.store.conftest import SHIFTED, ShiftedTime
+from tests.contracts.journal import JournalContract
+from tests.contracts.leases import LeasesContract
+from tests.contracts.mail import InboxContract, OutboxContract
+from tests.contracts.rooms import RoomsContract
+from tests.contracts.stores import Bed
+from tests.peers.postgres import Postgres
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+async def bed(postgres: Postgres, database: str, tmp_path: Path) -> AsyncIterator[Bed]:
+    url = postgres.url(database, options=SHIFTED)
+    async with open_store(url, clock=HandClock(), limits=LIMITS, state_dir=tmp_path) as store:
+        bed = Bed(store, ShiftedTime(url))
+        yield bed
+        await bed.check()
+
+
+class TestJournal(JournalContract): ...
+
+
+class TestLeases(LeasesContract): ...
+
+
+class TestInbox(InboxContract): ...
+
+
+class TestOutbox(OutboxContract): ...
+
+
+class TestRooms(RoomsContract): ...
