@@ -49,7 +49,7 @@ def status(shape: Shape, width: int) -> Text:
     if shape.body:
         lines.append(Text(" ".join(shape.body.split()), style="italic"))
     if shape.now:
-        lines.append(Text(shape.now))
+        lines.append(Text(shape.now.replace("`", "")))
     if shape.tasks:
         lines.append(_tasks(shape))
     for line in lines:

@@ -46,6 +46,8 @@ class Seat:
     mine: list[str] = field(default_factory=list)
     """Ids of what was said from here."""
     is_done: bool = False
+    _is_saying: bool = False
+    """While a message is being written, its line would look like somebody else's."""
 
     def catch_up(self) -> None:
         """Take in what happened before this seat was taken, without showing it."""
@@ -54,6 +56,8 @@ class Seat:
 
     def news(self) -> Iterator[Seen]:
         """What is new to show, in order."""
+        if self._is_saying:
+            return
         for line in self.file.news():
             seen = self.view.see(line)
             if seen is not None and not self._is_own(seen):
@@ -102,8 +106,12 @@ class Seat:
         return all(id in self.view.taken for id in self.mine)
 
     async def _say(self, text: str) -> None:
-        id = await self.say(text, self.thread)
-        self.mine.append(id)
+        self._is_saying = True
+        try:
+            id = await self.say(text, self.thread)
+            self.mine.append(id)
+        finally:
+            self._is_saying = False
         if not self.thread and self.opens(text):
             self.thread = id
 

@@ -28,6 +28,11 @@ def one_line(text: str, most: int = LINE_CHARS) -> str:
     return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
 
 
+def broken(text: str) -> str:
+    """The text as Markdown that keeps its lines: each but the last ends in a hard break."""
+    return "  \n".join(line.rstrip() for line in text.split("\n"))
+
+
 def quoted(text: str) -> str:
     """The text as the inside of a Markdown quotation that begins with `> `."""
     return "\n> ".join(text.split("\n"))
@@ -46,7 +51,7 @@ def status_text(facts: Facts, manner: Manner) -> str:
         further.extend(reason(goal.reason, facts, manner, facts.text(goal.note)))
     if goal.ledger.estimated_nano_usd:
         further.append(texts("estimated", amount=usd(goal.ledger.estimated_nano_usd)))
-    return "\n".join(part for part in (plain(shape), *further) if part)
+    return broken("\n".join(part for part in (plain(shape), *further) if part))
 
 
 def list_text(goals: Sequence[tuple[Goal, str]], more: int, scope: str, manner: Manner) -> str:
@@ -73,9 +78,12 @@ def tasks_text(goal: Goal, listed: Sequence[Task], manner: Manner) -> str:
     """A line a task, with its evidence."""
     if not listed:
         return manner.texts("said.tasks.empty", goal=manner.texts("goal", number=goal.number))
-    return "\n".join(
-        f"{TASK_GLYPHS[task.state]} {task.title}" + (f" — {task.evidence}" if task.evidence else "")
-        for task in listed
+    return broken(
+        "\n".join(
+            f"{TASK_GLYPHS[task.state]} {task.title}"
+            + (f" — {task.evidence}" if task.evidence else "")
+            for task in listed
+        )
     )
 
 

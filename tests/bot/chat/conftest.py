@@ -110,7 +110,8 @@ class Bench:
 
     def answers(self, thread: str = "") -> list[str]:
         """All that Headway says in a thread, as text, oldest first."""
-        return [plain(s) for id, s in self.posts.items() if self.threads[id] == thread]
+        shown = [plain(s) for id, s in self.posts.items() if self.threads[id] == thread]
+        return [text.replace("  \n", "\n") for text in shown]
 
     def last(self, thread: str = "") -> str:
         """The last that Headway said in a thread."""
