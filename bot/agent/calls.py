@@ -101,9 +101,8 @@ class Calls:
         if rules[-1:] == ("call_started",) and not record.is_over:
             return None
         self.open = ""
-        if record.is_over:
-            return NoReply("moved")
-        return NoReply("budget")
+        is_crossed = rules[-1:] == ("budget_crossed",) and not record.is_over
+        return NoReply("budget" if is_crossed else "moved")
 
     async def _send(self, request: ModelRequest) -> ModelReply:
         self.is_sent = True

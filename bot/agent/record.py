@@ -20,7 +20,7 @@ from bot.agent.request import Parsed, messages
 from bot.agent.transcript import Transcript
 from bot.errors import IllegalMove, Refused, StoreBusy
 from bot.goals import machine
-from bot.goals.events import BOOKINGS, Event, ToolEnded, ToolStarted
+from bot.goals.events import BOOKINGS, Event, ToolEnded, ToolStarted, TurnEnded
 from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
 from bot.ports.clock import Clock
@@ -208,7 +208,7 @@ class Record:
     async def _settle_facts(self, unit: Unit) -> tuple[str, ...]:
         """Write what has happened, into a goal that has moved on."""
         asked = {e.tool_use for e in unit.events if isinstance(e, ToolStarted)}
-        for kinds in ((*BOOKINGS, ToolEnded), BOOKINGS):
+        for kinds in ((*BOOKINGS, ToolEnded, TurnEnded), (*BOOKINGS, ToolEnded), BOOKINGS):
             facts = tuple(
                 event
                 for event in unit.events
@@ -235,17 +235,37 @@ class Record:
     async def _read_anew(self) -> None:
         """The transcript from the journal alone; texts in memory stay."""
         self.was_read_anew = True
-        self.transcript = Transcript(self.goal.id)
-        self._position, self._seqs = 0, {}
-        await self._read_on()
+        lines = await self._journal.history(self.goal.session)
+        self._forget_lines()
+        self._take(lines)
         await self.fetch(0.0)
 
     async def _read_on(self) -> None:
         lines = await self._journal.history(self.goal.session, after=self._position)
         if self._has_gap(lines):
-            self.transcript = Transcript(self.goal.id)
-            self._seqs = {}
             lines = await self._journal.history(self.goal.session)
+            self._forget_lines()
+        self._take(lines)
+
+    async def _restage(self) -> None:
+        """Read on, and put what is staged after it."""
+        if not self._staged:
+            await self._read_on()
+            return
+        # Nothing staged may be lost to a cancellation here, so what is awaited comes first.
+        lines = await self._journal.history(self.goal.session)
+        events, contents = tuple(self._staged), tuple(self._staged_contents)
+        tasks = self._staged_tasks
+        self._forget_lines()
+        self._take(lines)
+        self._forget_staged()
+        self.stage(*events, contents=contents, tasks=tasks)
+
+    def _forget_lines(self) -> None:
+        self.transcript = Transcript(self.goal.id)
+        self._position, self._seqs = 0, {}
+
+    def _take(self, lines: Sequence[Line]) -> None:
         for line in lines:
             self._position = max(self._position, line.position)
             if line.entry.seq > self._seqs.get(line.goal, 0):
@@ -261,15 +281,3 @@ class Record:
                 return True
             known[line.goal] = max(seq, known.get(line.goal, 0))
         return False
-
-    async def _restage(self) -> None:
-        """Read on, and put what is staged after it."""
-        events, contents = tuple(self._staged), tuple(self._staged_contents)
-        tasks = self._staged_tasks
-        self._forget_staged()
-        if events:
-            self.transcript = Transcript(self.goal.id)
-            self._position, self._seqs = 0, {}
-        await self._read_on()
-        self._before = self.goal
-        self.stage(*events, contents=contents, tasks=tasks)

@@ -77,8 +77,7 @@ class ToolCalls:
             if group[0].tool.where == "bot":
                 await self._converse(group[0])
                 continue
-            await self._start(group)
-            if self._record.is_over:
+            if not await self._is_started(group):
                 return
             await self._run(group)
 
@@ -122,9 +121,11 @@ class ToolCalls:
         ok, text = await self._asks.take(use.tool.name, use.args, use.id)
         self._end(use.id, "ok" if ok else "error", kept(ok, text))
 
-    async def _start(self, group: Sequence[Use]) -> None:
+    async def _is_started(self, group: Sequence[Use]) -> bool:
+        """Commit the start of these calls; false where the goal did not take it."""
         self._record.stage(*(ToolStarted(use.id, use.tool.name, use.tool.effects) for use in group))
-        await self._record.commit()
+        rules = await self._record.commit()
+        return bool(rules) and not self._record.is_over
 
     async def _run(self, group: Sequence[Use]) -> None:
         self._on_now(_doing(group[0]))

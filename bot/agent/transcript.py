@@ -85,6 +85,8 @@ class Strand:
         self.row: dict[str, Any] = {}
         self.last: Replied | None = None
         """The last reply of the turn that runs or ran last."""
+        self.turn_seq = 0
+        """The entry that began that turn."""
         self.called_since = False
         """A call was started after `last`."""
         self.has_progress = False
@@ -184,7 +186,7 @@ class Strand:
                 pass
 
     def _open_turn(self, seq: int) -> None:
-        self.last, self.called_since = None, False
+        self.last, self.called_since, self.turn_seq = None, False, seq
         self.has_progress = False
         self.wrap_up_calls = 0
         self.pieces += [replace(note, seq=seq) for note in self._notes]

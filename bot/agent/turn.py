@@ -14,11 +14,12 @@ Rule 4: a cancelled turn writes down what it knows before it goes: calls in flig
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
-from bot.agent import brief, compaction, prompts
+from bot.agent import compaction, prompts
 from bot.agent.agent_settings import AgentSettings
+from bot.agent.asides import COMPACTIONS_IN_A_TURN, Asides
 from bot.agent.asks import Asks
 from bot.agent.calls import Calls, NoReply
 from bot.agent.hands import Hands
@@ -28,7 +29,6 @@ from bot.agent.request import (
     blocks_of,
     container_of,
     is_alone,
-    messages,
     uses_of,
     visible_text,
     was_cut,
@@ -36,11 +36,10 @@ from bot.agent.request import (
 from bot.agent.results import files_read
 from bot.agent.tool_calls import ToolCalls
 from bot.agent.transcript import Replied
-from bot.errors import HeadwayError
+from bot.errors import HeadwayError, IllegalMove
 from bot.goals.events import (
     CallLost,
     CallReleased,
-    Compacted,
     Ended,
     TurnEnded,
     TurnResumed,
@@ -56,7 +55,8 @@ from bot.tools.table import tool_schemas
 
 __all__ = ["AgentSettings", "Turns"]
 
-COMPACTIONS_IN_A_TURN: Final = 2
+MISSES: Final = 3
+"""Units that a goal at work does not take, before it counts as a defect."""
 EMPTY_REPLIES: Final = 2
 READ_KEPT: Final = 200
 """Files whose hash is looked at when a turn is taken up again."""
@@ -143,12 +143,15 @@ class _Turn:
         )
         self._calls = Calls(record, self._model, self._settings, turns._ids)
         self._schemas = tool_schemas(self._hands.are_on, read_only)
-        self._system = (
+        self._system: tuple[Json, ...] = (
             {"type": "text", "text": prompts.system(goal.kind, tools_on=self._hands.are_on)},
         )
-        self._cuts = self._pauses = self._empties = self._compactions = self._output = 0
+        self._asides = Asides(
+            record, self._calls, self._settings, system=self._system, tools=self._schemas
+        )
+        self._cuts = self._pauses = self._empties = self._compactions = 0
+        self._output = self._misses = 0
         self._is_first = True
-        self._may_distil = True
 
     async def run(self) -> None:
         """See `Turns.run`."""
@@ -170,6 +173,8 @@ class _Turn:
 
     async def _begin(self) -> None:
         record = self._record
+        if record.goal.state not in (State.READY, State.WORKING):
+            return
         if record.goal.state is State.READY:
             resumes = record.goal.opening == "resume"
             record.stage(TurnStarted())
@@ -205,26 +210,29 @@ class _Turn:
 
     async def _after(self, last: Replied) -> None:
         """What follows from a reply that calls nothing."""
-        stop = last.stop_reason
-        if stop == "pause_turn" and self._pauses < self._settings.pauses_in_a_row:
+        settings = self._settings
+        if last.stop_reason == "model_context_window_exceeded" and not self._wraps_up:
+            await self._make_room()
+            if self._record.is_over:
+                return
+        if last.stop_reason == "pause_turn" and self._pauses < settings.pauses_in_a_row:
             self._pauses += 1
             await self._speak()
-        elif stop == "model_context_window_exceeded" and await self._is_over_by_compacting():
-            return
-        elif was_cut(last, self._record.contents) and self._cuts < self._settings.cuts_in_a_row:
+        elif was_cut(last, self._record.contents) and self._cuts < settings.cuts_in_a_row:
             self._cuts += 1
             await self._speak()
         elif not self._blocks(last):
             await self._said_nothing()
-        elif self._is_compaction(last) and (self._wraps_up or self._record.goal.kind == "ask"):
-            # These turns are not continued by another one.
-            if self._compactions >= COMPACTIONS_IN_A_TURN:
-                await self._end("done")
-            else:
-                self._compactions += 1
-                await self._speak()
+        elif self._is_compaction(last) and self._must_go_on_itself():
+            self._compactions += 1
+            await self._speak()
         else:
             await self._end("done")
+
+    def _must_go_on_itself(self) -> bool:
+        """No other turn goes on with this one, after a compaction."""
+        is_last = self._wraps_up or self._record.goal.kind == "ask"
+        return is_last and self._compactions < COMPACTIONS_IN_A_TURN
 
     async def _speak(self) -> None:
         """Make the agent's next call and keep its reply."""
@@ -238,7 +246,8 @@ class _Turn:
                 return
         self._is_first = False
         await record.fetch(self._settings.persons_fresh_s)
-        if await self._is_stopped_by_preparations():
+        await self._prepare()
+        if record.is_over:
             return
         strand = record.transcript.own
         if not is_alone(strand.pieces, record.contents):
@@ -252,16 +261,23 @@ class _Turn:
         else:
             await self._heard(reply)
 
-    async def _is_stopped_by_preparations(self) -> bool:
-        """Compact and distil where it is time; true when the turn has ended over it."""
-        record = self._record
-        if not self._model.has_compaction(self._settings.model):
-            strand = record.transcript.own
-            if compaction.tokens(strand.pieces) > self._settings.compact_at:
-                await self._compact()
-        if self._may_distil and record.goal.kind == "goal" and not self._wraps_up:
-            await self._distil()
-        return not record.goal.turn_open or record.is_over
+    async def _prepare(self) -> None:
+        """Compact and distil where it is time."""
+        if self._wraps_up:
+            return
+        pieces = self._record.transcript.own.pieces
+        has_own = self._model.has_compaction(self._settings.model)
+        if not has_own and compaction.tokens(pieces) > self._settings.compact_at:
+            await self._make_room()
+        if self._record.goal.kind == "goal" and not self._record.is_over:
+            none = await self._asides.distil()
+            if none is not None:
+                await self._unanswered(none)
+
+    async def _make_room(self) -> None:
+        none = await self._asides.compact()
+        if none is not None:
+            await self._unanswered(none)
 
     async def _heard(self, reply: ModelReply) -> None:
         self._output += reply.usage.output
@@ -289,6 +305,10 @@ class _Turn:
             await self._end("budget")
         elif none.why == "failed":
             await self._end("failed", failed=none.failed)
+        elif not self._record.is_over:
+            self._misses += 1
+            if self._misses > MISSES:
+                raise IllegalMove(f"Goal {self._goal} does not take what its turn writes.")
 
     def _request(self) -> ModelRequest:
         settings = self._settings
@@ -316,74 +336,6 @@ class _Turn:
         return (
             calls >= self._limits.wrap_up_calls
             or self._output >= self._limits.wrap_up_output_tokens
-        )
-
-    async def _compact(self) -> bool:
-        """Put a summary in the place of what is old; false where nothing was cut."""
-        record = self._record
-        pieces = record.transcript.own.pieces
-        upto = compaction.cut(pieces)
-        if upto is None or self._compactions >= COMPACTIONS_IN_A_TURN or self._wraps_up:
-            return False
-        self._compactions += 1
-        old = messages(compaction.old(pieces, upto), record.contents, parsed=record.parsed)
-        request = self._aside(
-            compaction.asked(old), compaction.TOOL, compaction.CHOICE, self._settings.summary_tokens
-        )
-        reply = await self._calls.make("compaction", lambda: request, is_kept=False)
-        if isinstance(reply, NoReply):
-            await self._unanswered(reply)
-            return False
-        text = _forced(reply.content)[: compaction.SUMMARY_CHARS]
-        if not text:
-            return False
-        summary = Content(text, "agent")
-        record.stage(Compacted(summary.hash, upto), contents=(summary,))
-        return True
-
-    async def _is_over_by_compacting(self) -> bool:
-        """Make room; true where the turn has ended over it."""
-        await self._compact()
-        return self._record.is_over
-
-    async def _distil(self) -> None:
-        """Distil a brief's criteria, once a revision; without them the turn goes on all the same."""
-        record = self._record
-        objective = record.contents.get(record.goal.objective, "")
-        if record.transcript.own.is_distilled or not brief.is_brief(objective):
-            return
-        self._may_distil = False
-        request = self._aside(
-            brief.asked(objective),
-            brief.TOOL,
-            brief.CHOICE,
-            brief.CRITERIA_TOKENS,
-            model=self._settings.distil_model,
-        )
-        reply = await self._calls.make("distil", lambda: request, is_kept=True)
-        if isinstance(reply, NoReply) and reply.why == "budget":
-            await self._end("budget")
-
-    def _aside(
-        self,
-        asked: tuple[Json, ...],
-        tool: Json,
-        choice: Json,
-        most: int,
-        *,
-        model: str = "",
-    ) -> ModelRequest:
-        """A call beside the conversation, answered by a forced tool call."""
-        return ModelRequest(
-            model=model or self._settings.model,
-            max_tokens=most,
-            messages=asked,
-            system=self._system,
-            tools=(*self._schemas, tool),
-            tool_choice=choice,
-            timeout_s=self._settings.call_timeout_s,
-            goal=self._record.goal.id,
-            is_cached=False,
         )
 
     async def _end(self, how: Ended, *, failed: str = "") -> None:
@@ -429,18 +381,15 @@ class _Turn:
 
     def _reply(self) -> str:
         """What the last reply says, with the parts before it that were cut or paused."""
+        strand = self._record.transcript.own
+        own = [p for p in strand.pieces if isinstance(p, Replied) and p.seq > strand.turn_seq]
         parts: list[str] = []
-        for piece in reversed(self._record.transcript.own.pieces):
-            if not isinstance(piece, Replied):
-                continue
-            blocks = self._blocks(piece)
-            goes_on = piece.stop_reason in (*CUTTING, "pause_turn")
-            if parts and (not goes_on or uses_of(blocks)):
+        for reply in reversed(own):
+            blocks = self._blocks(reply)
+            goes_on = reply.stop_reason in (*CUTTING, "pause_turn") and not uses_of(blocks)
+            if parts and not goes_on:
                 break
-            if piece is not self._record.transcript.own.last and not parts:
-                break
-            text = visible_text(blocks)
-            parts.insert(0, text)
+            parts.insert(0, visible_text(blocks))
         return "\n\n".join(part for part in parts if part)
 
     def _blocks(self, reply: Replied) -> list[dict[str, object]]:
@@ -459,11 +408,3 @@ def _heed_cancellation() -> None:
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
-
-
-def _forced(blocks: Sequence[Json]) -> str:
-    for block in blocks:
-        given = block.get("input")
-        if isinstance(given, dict) and isinstance(given.get("text"), str):
-            return str(given["text"]).strip()
-    return visible_text(blocks)

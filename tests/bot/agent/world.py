@@ -1,5 +1,6 @@
 """A store, a model, a sandbox and the turns over them, in memory, for one goal."""
 
+import asyncio
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,6 +50,7 @@ class CountingJournal:
         self.after: Callable[[Unit], Any] = lambda unit: None
 
     async def commit(self, unit: Unit) -> Applied:
+        await asyncio.sleep(0)
         await _done(self.before(unit))
         applied = await self.inner.commit(unit)
         self.units.append(unit)
@@ -57,17 +59,21 @@ class CountingJournal:
 
     async def history(self, session: str, after: int = 0) -> Any:
         self.reads += 1
+        await asyncio.sleep(0)
         return await self.inner.history(session, after)
 
     async def contents(self, session: str, hashes: Sequence[str]) -> Any:
         self.reads += 1
+        await asyncio.sleep(0)
         return await self.inner.contents(session, hashes)
 
     async def goal(self, goal: str) -> Goal:
         self.reads += 1
+        await asyncio.sleep(0)
         return await self.inner.goal(goal)
 
     async def tasks(self, goal: str) -> Any:
+        await asyncio.sleep(0)
         return await self.inner.tasks(goal)
 
     async def open(self, *args: Any, **more: Any) -> Applied:

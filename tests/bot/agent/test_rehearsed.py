@@ -1,0 +1,63 @@
+"""The turn over real HTTP to the rehearsed Messages API, which answers 400 where the real one would."""
+
+import pytest
+
+from bot.goals import events as e
+from bot.goals.goal import Goal, State
+from bot.ports.journal import content_hash
+from tests.adapters.claude.serving import served
+from tests.bot.agent.world import World
+from tests.peers.scripts import by_objective
+
+SCRIPTS = [
+    "complete_after 3",
+    "complete_after 2 read drafts/input.txt",
+    "asks Which colour?",
+    "waits 3600",
+    "writes 3",
+    "appends 2",
+    "many 5",
+    "thinks",
+    "pauses",
+    "cut",
+    "overflows",
+    "compacts 2",
+    "stalls",
+]
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["one process", "one process a turn"])
+@pytest.mark.parametrize("script", SCRIPTS)
+async def test_every_request_of_a_rehearsed_goal_is_taken(script: str, restarts: bool) -> None:
+    async with served(
+        by_objective, model="agent-model", endpoint_compaction_models=("agent-model",)
+    ) as (api, model):
+        world = World(model)
+        await world.opens(f"Do it.\n!script {script}")
+        goal = await world.journal.inner.goal("g1")
+        while goal.turn < 4 and goal.state is not State.BLOCKED:
+            if restarts:
+                world.start_anew()
+            goal = await world.runs()
+            goal = await _answered(world, goal)
+
+        calls = await api.calls()
+
+    assert goal.reason not in ("failed:invalid_request", "failed:refusal")
+    assert [call for call in calls if call.get("status") not in (None, 200)] == []
+    await world.checks()
+
+
+async def _answered(world: World, goal: Goal) -> Goal:
+    match goal.state:
+        case State.AUDITING:
+            return await world.audits()
+        case State.WAITING:
+            assert goal.wait is not None
+            return await world.happens(e.WaitFired(goal.wait.id, "It is time"))
+        case State.DECIDING:
+            assert goal.decision is not None
+            answer = e.DecisionAnswered(goal.decision.id, world.person, content_hash("yes"))
+            return await world.happens(answer, texts=("yes",))
+        case _:
+            return goal
