@@ -11,6 +11,7 @@ import contextlib
 import logging
 from collections.abc import Sequence
 
+from bot.chat.cards import Closed, closed, number_in
 from bot.chat.facts import Manner, gather
 from bot.chat.posts import shape
 from bot.errors import HeadwayError, OutcomeUnknown, StoreBusy, Wait
@@ -111,9 +112,14 @@ class Delivery:
         if due.kind == "reply" or not due.goal:
             return await self._reply(due)
         goal = await self._journal.goal(due.goal)
-        further = (due.content,) if due.content else ()
-        facts = await gather(goal, self._journal, self._rooms, now, further)
+        card = await self._card(due) if due.kind == "card" else None
+        further = {due.content, card.decision.text if card else ""} - {""}
+        facts = await gather(goal, self._journal, self._rooms, now, tuple(further), card)
         return shape(due, facts, self._manner)
+
+    async def _card(self, due: Due) -> Closed | None:
+        lines = await self._journal.history(due.session)
+        return closed(lines, due.goal, number_in(due.key))
 
     async def _reply(self, due: Due) -> Shape:
         """An answer to a command; it tells the state of its thread's goal, too."""

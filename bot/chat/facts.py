@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 
+from bot.chat.cards import Closed
 from bot.chat.texts import Texts
 from bot.goals.goal import Goal
 from bot.ports.journal import Journal, Task
@@ -20,6 +21,8 @@ class Facts:
     names: Mapping[str, str] = field(default_factory=dict)
     """Of people, by person id."""
     now: float = 0.0
+    closed: Closed | None = None
+    """Of a card that is edited: its decision."""
 
     def text(self, content: str) -> str:
         """The text of a hash, or nothing when it is gone or was never there."""
@@ -39,18 +42,25 @@ class Manner:
 
 
 async def gather(
-    goal: Goal, journal: Journal, rooms: Rooms, now: float, further: tuple[str, ...] = ()
+    goal: Goal,
+    journal: Journal,
+    rooms: Rooms,
+    now: float,
+    further: tuple[str, ...] = (),
+    closed: Closed | None = None,
 ) -> Facts:
     """Read what messages about `goal` show; `further` are content hashes beside its own."""
     decision = goal.decision.text if goal.decision else ""
     reason = goal.wait.reason if goal.wait else ""
     hashes = {goal.objective, goal.reply, goal.note, decision, reason, *further} - {""}
     contents = await journal.contents(goal.session, sorted(hashes))
-    people = await rooms.people(sorted({goal.owner, goal.by} - {""}))
+    answered_by = closed.by if closed else ""
+    people = await rooms.people(sorted({goal.owner, goal.by, answered_by} - {""}))
     return Facts(
         goal,
         contents,
         await journal.tasks(goal.id) if goal.kind == "goal" else (),
         {person: speaker.name for person, speaker in people.items()},
         now,
+        closed,
     )

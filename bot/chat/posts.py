@@ -172,24 +172,29 @@ def _gone(facts: Facts, manner: Manner) -> Shape:
     texts = manner.texts
     return Shape(
         "❓",
-        texts("decision.withdrawn"),
-        _head(facts, manner),
-        body=texts("decision.withdrawn.why"),
+        texts("state.deciding"),
+        _head(facts, manner, texts("decision.withdrawn")),
+        now=texts("decision.withdrawn.came"),
         goal=facts.goal.id,
     )
 
 
 def _closed_card(due: Due, facts: Facts, manner: Manner) -> Shape:
-    texts = manner.texts
+    """The card as it stands once its question is closed: what was asked, and what came of it."""
+    texts, card = manner.texts, facts.closed
     how = due.reason if due.reason in ("answered", "expired") else "withdrawn"
-    answer = facts.text(due.content)
-    body = texts("decision.withdrawn.why")
-    if how == "answered":
-        body = answer
-    elif how == "expired":
-        body = texts("decision.expired.other")
+    kind = card.decision.kind if card else "question"
+    by = facts.name(card.by if card else "", texts)
+    came = texts(f"decision.{how}.came", answer=facts.text(due.content))
+    if how == "expired" and kind == "approval":
+        came = texts("decision.expired.came.approval")
     return Shape(
-        "❓", texts(f"decision.{how}"), _head(facts, manner), body=body, goal=facts.goal.id
+        "❓",
+        texts("decision", number=card.decision.number) if card else texts("state.deciding"),
+        _head(facts, manner, texts(f"decision.{how}", name=by)),
+        body=asked(card.decision, "", facts, manner)[0] if card else "",
+        now=came,
+        goal=facts.goal.id,
     )
 
 

@@ -407,7 +407,8 @@ async def test_a_question_is_answered_by_the_number_of_an_option(bench: Bench) -
     assert "the goal stays parked." in card
     assert answered.state is State.READY
     assert answered.opening == "answer"
-    assert bench.last(thread) == "❓ Answered · G1\nblue"
+    card = bench.last(thread)
+    assert card == "❓ Decision 1 · G1 · answered by ann\nWhich colour?\n→ blue"
 
 
 async def test_a_question_is_answered_in_words(bench: Bench) -> None:

@@ -1,0 +1,174 @@
+"""The shapes of what is posted, kept as golden files: the same on every network.
+
+After a change that is meant: `WRITE_GOLDEN=1 pytest tests/bot/chat/test_posts.py` writes them
+again, and the difference is read before it is kept.
+"""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bot.chat.cards import Closed
+from bot.chat.facts import Facts, Manner
+from bot.chat.posts import reason, shape
+from bot.chat.texts import Texts
+from bot.goals.goal import Decision, Goal, State, Wait
+from bot.goals.money import NANO, Budget, Ledger, Usage
+from bot.ports.chat import Place
+from bot.ports.journal import Task
+from bot.ports.mail import Due
+from bot.ports.plain import plain
+
+GOLDEN = Path(__file__).parent / "golden"
+PLACE = Place("console", "", "console", "t1")
+MANNER = Manner(Texts(), ZoneInfo("Europe/Berlin"))
+AT = 1_795_266_300.0
+"""Sat 21 Nov 2026, 14:05 in Berlin."""
+
+GOAL = Goal(
+    id="g12",
+    session="s1",
+    number=12,
+    owner="p1",
+    objective="objective",
+    state=State.WORKING,
+    turn=7,
+    continuations=6,
+    opened_at=AT,
+    ledger=Ledger(usage=Usage(input=80_000), nano_usd=84 * NANO // 100, calls=9),
+)
+TASKS = (
+    Task("Reproduce", "done", "log"),
+    Task("Cause", "done", "line 7"),
+    Task("Fix", "doing"),
+    Task("Docs", "open"),
+)
+TEXTS = {
+    "objective": "Find out why the nightly build fails, and mend it.",
+    "reply": "The build passes again: the lock file named a version that was withdrawn.",
+    "note": "pytest -q passed",
+    "question": "Which branch should carry the fix?\n\n1. main\n2. release-2",
+    "call": "rm -r /srv/cache",
+    "no_access": "no access to staging",
+    "wrap_up": "Done: the cause is found. Left: the fix and the docs.",
+    "blue": "main",
+    "waits": "The pipeline runs for an hour.",
+}
+
+
+def a_post(kind: str, goal: Goal, reason: str = "", content: str = "", tasks: bool = False) -> str:
+    due = Due(f"g12:{kind}", kind, goal.id, goal.session, PLACE, reason, content)
+    card = Closed(asking("question", "question").decision, "p2") if kind == "card" else None  # type: ignore[arg-type]
+    names = {"p1": "ann", "p2": "ben"}
+    facts = Facts(goal, TEXTS, TASKS if tasks else (), names, AT + 2460, card)
+    return plain(shape(due, facts, MANNER))
+
+
+def asking(kind: str, text: str, state: State = State.DECIDING) -> Goal:
+    decision = Decision("d2", 2, kind, text, AT + 3 * 86400 - 300)  # type: ignore[arg-type]
+    return replace(GOAL, state=state, decision=decision, decisions=2)
+
+
+DONE = replace(GOAL, turn=9, closed_at=AT + 2460, state=State.COMPLETE, note="note")
+DEAR = replace(DONE, ledger=replace(DONE.ledger, nano_usd=112 * NANO // 100))
+BLOCKED = replace(GOAL, state=State.BLOCKED)
+OVER = replace(GOAL, state=State.OVER_BUDGET, ledger=replace(GOAL.ledger, nano_usd=2 * NANO))
+UNPRICED = replace(GOAL, ledger=replace(GOAL.ledger, has_unknown_price=True))
+WAITING = replace(GOAL, state=State.WAITING, wait=Wait("w", "time", "", AT + 7200, "waits"))
+
+CASES = {
+    "status_working": lambda: a_post("status", GOAL, tasks=True),
+    "status_evaluating": lambda: a_post("status", replace(GOAL, state=State.AUDITING)),
+    "status_waiting": lambda: a_post("status", WAITING),
+    "status_paused": lambda: a_post("status", replace(GOAL, state=State.PAUSED, by="p2")),
+    "status_deciding": lambda: a_post("status", asking("question", "question")),
+    "status_unknown_price": lambda: a_post("status", UNPRICED),
+    "status_complete": lambda: a_post("status", DONE, tasks=True),
+    "complete": lambda: a_post("complete", DEAR, "complete", "reply"),
+    "blocked": lambda: a_post("blocked", BLOCKED, "audits", "no_access"),
+    "blocked_stall": lambda: a_post("blocked", BLOCKED, "stall:same_reply"),
+    "budget_reached": lambda: a_post("over_budget", OVER, "wrap_up_ended", "wrap_up"),
+    "budget_reached_without_wrap_up": lambda: a_post("over_budget", OVER, "wrap_up_died", "", True),
+    "decision_question": lambda: a_post(
+        "decision", asking("question", "question"), "agent_asks", "question"
+    ),
+    "decision_approval": lambda: a_post(
+        "decision", asking("approval", "call"), "approval_asked", "call"
+    ),
+    "decision_reminder": lambda: a_post(
+        "reminder", asking("question", "question"), "question", "question"
+    ),
+    "card_answered": lambda: a_post("card", GOAL, "answered", "blue"),
+    "card_expired": lambda: a_post("card", GOAL, "expired"),
+    "card_withdrawn": lambda: a_post("card", GOAL, "withdrawn"),
+    "answer": lambda: a_post("answer", replace(GOAL, kind="ask", number=0), "done", "reply"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_a_message_has_its_kept_shape(name: str) -> None:
+    path = GOLDEN / f"{name}.txt"
+    made = CASES[name]() + "\n"
+
+    if os.environ.get("WRITE_GOLDEN"):
+        path.write_text(made)
+
+    assert made == path.read_text()
+
+
+def test_every_golden_file_is_a_case() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(CASES)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "audits",
+        "continuations",
+        "stall:same_reply",
+        "stall:no_tool",
+        *(
+            f"failed:{kind}"
+            for kind in (
+                "overload", "rate_limit", "timeout", "network", "invalid_request", "refusal",
+                "auth", "billing", "permission", "not_found",
+            )
+        ),
+        *(f"audit:{kind}" for kind in ("timeout", "network", "overload", "rate_limit", "refusal",
+                                       "unreadable", "auth", "billing", "permission", "not_found")),
+        "gate:lint",
+        "no_answer",
+    ],
+)  # fmt: skip
+def test_every_reason_has_a_sentence_of_its_own_and_a_mend(code: str) -> None:
+    what, mend = reason(code, Facts(GOAL, TEXTS, (), {"p1": "ann"}), MANNER)
+    other, _ = reason("nobody_knows", Facts(GOAL), MANNER)
+
+    assert what != other
+    assert "_" not in what
+    assert "To go on:" in mend
+
+
+def test_a_reason_without_a_sentence_is_told_as_it_is() -> None:
+    what, mend = reason("moon:too_full", Facts(GOAL), MANNER)
+
+    assert what == "too full"
+    assert mend
+
+
+def test_the_button_of_a_reached_budget_raises_the_limit_that_was_reached() -> None:
+    budget = Budget(nano_usd=2 * NANO, tokens=100_000, active_s=None)
+    by_tokens = replace(
+        GOAL,
+        state=State.OVER_BUDGET,
+        budget=budget,
+        ledger=Ledger(usage=Usage(input=99_000), nano_usd=NANO // 10),
+    )
+
+    text = a_post("over_budget", by_tokens, "wrap_up_ended", "wrap_up")
+
+    assert "99k of 100k tokens" in text
+    assert "[Add 500k tokens and resume]" in text
