@@ -19,7 +19,7 @@ from typing import Final, Protocol
 from bot.agent import audit_request as asked
 from bot.agent.audit_fold import TurnFold
 from bot.agent.audit_request import Gate, Seen, SignOff, audit_request
-from bot.agent.audit_verdict import AskedWait, NoVerdict, Verdict, verdict_from
+from bot.agent.audit_verdict import AskedWait, NoVerdict, Verdict, is_known, verdict_from
 from bot.agent.costs import cost_of, dearest
 from bot.agent.prompts import REMOVED
 from bot.agent.request import forced_text
@@ -282,7 +282,8 @@ class _Audit:
         )
         if verdict.wait is not None:
             wait = self._wait(verdict.wait, note.hash)
-            event = replace(event, wait=wait, ref_is_known=self._is_known(verdict.wait))
+            known = is_known(verdict.wait, self._known, self._clock.now())
+            event = replace(event, wait=wait, ref_is_known=known)
         if verdict.person is not None:
             text = Content(question.written(verdict.person.text), AUTHOR)
             contents.append(text)
@@ -293,16 +294,6 @@ class _Audit:
         most = self._clock.now() + self._audits._limits.wait_most_s
         until = most if wanted.until is None else wanted.until
         return Wait(self._ids(), wanted.kind, wanted.ref, until, reason)
-
-    def _is_known(self, wanted: AskedWait) -> bool:
-        """The goal's own records hold what is waited for: a probe or process that it once named."""
-        match wanted.kind:
-            case "time":
-                return wanted.until is not None and wanted.until > self._clock.now()
-            case "message":
-                return True
-            case "probe" | "process":
-                return (wanted.kind, wanted.ref) in self._known
 
     async def _commit(self, *events: Event, contents: tuple[Content, ...] = ()) -> Applied:
         applied = await self._journal.commit(

@@ -5,7 +5,7 @@ Rule 1: a verdict comes out of one whole call of `verdict` with valid fields, ne
 Rule 2: anything else is no verdict, and says of which class: `refusal` or `unreadable`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, get_args
@@ -77,6 +77,23 @@ def verdict_from(reply: ModelReply) -> Verdict | NoVerdict:
         return _verdict(calls[0].get("input"))
     except _Unreadable as error:
         return NoVerdict("unreadable", str(error))
+
+
+def is_known(wait: AskedWait, known: Collection[tuple[str, str]], now: float) -> bool:
+    """True where the goal's own records hold what is waited for.
+
+    Args:
+        wait: as the auditor asked.
+        known: kind and ref of what the agent itself waited for in this goal.
+        now: seconds since 1970.
+    """
+    match wait.kind:
+        case "time":
+            return wait.until is not None and wait.until > now
+        case "message":
+            return True
+        case "probe" | "process":
+            return (wait.kind, wait.ref) in known
 
 
 def _verdict(given: Any) -> Verdict:
