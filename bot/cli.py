@@ -12,17 +12,20 @@ import json
 import logging
 import secrets
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, Protocol, TypeVar
 
 import typer
 from rich.console import Console
 
 from bot.errors import BadInput, HeadwayError, Ours
 from bot.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from bot.wiring import Running
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -185,44 +188,67 @@ def evals_audit(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 async def _chat(settings: Settings, objective: str | None, until_settled: bool) -> int:
-    from adapters.console.room import RoomFile, room_path
-    from bot.chat.texts import Texts
     from bot.wiring import running
     from scheduler.control import ask_owner
 
-    texts = Texts()
     _check_objective(objective)
     if await ask_owner(settings.state_dir, {"do": "ping"}) is not None:
-        far = _Far(settings.state_dir)
-        return await _converse(
-            RoomFile(room_path(settings.state_dir)), far.say, far.settle, texts, objective,
-            until_settled,
-        )  # fmt: skip
+        return await _converse(settings, _Far(settings.state_dir), objective, until_settled)
     async with running(settings) as bot:
-        speaker = system_user()
+        talk = asyncio.create_task(_converse(settings, _Near(bot), objective, until_settled))
+        broken = asyncio.create_task(bot.until_broken())
+        await asyncio.wait((talk, broken), return_when=asyncio.FIRST_COMPLETED)
+        if talk.done():
+            broken.cancel()
+            return await talk
+        talk.cancel()
+        await asyncio.gather(talk, return_exceptions=True)
+        await broken
+        return Ours.exit_code
 
-        async def say(text: str, thread: str) -> str:
-            return await bot.console.say(speaker, text, thread)
 
-        return await _converse(
-            RoomFile(room_path(settings.state_dir)), say, bot.settle, texts, objective,
-            until_settled,
-        )  # fmt: skip
+class _Room(Protocol):
+    """Where a message is written down."""
+
+    goodbye: str
+    """Key of what is said at the end."""
+
+    async def say(self, text: str, thread: str) -> str:
+        """Write it down; returns its id."""
+
+    async def settle(self) -> None:
+        """Return once what was said is handled and answered."""
+
+
+class _Near:
+    """The room of the Headway in this process."""
+
+    goodbye = "terminal.left"
+
+    def __init__(self, bot: "Running") -> None:
+        self._bot = bot
+        self._person = system_user()
+
+    async def say(self, text: str, thread: str) -> str:
+        return await self._bot.console.say(self._person, text, thread)
+
+    async def settle(self) -> None:
+        await self._bot.settle()
 
 
 class _Far:
     """The room of a Headway that runs in another process."""
 
+    goodbye = "terminal.detached"
+
     def __init__(self, state_dir: Path) -> None:
         self._state_dir = state_dir
 
     async def say(self, text: str, thread: str) -> str:
-        """Let the owner write it down; returns its id."""
         answer = await self._ask({"do": "say", "text": text, "thread": thread})
         return str(answer["id"])
 
     async def settle(self) -> None:
-        """Return once the owner has handled and answered what was said."""
         await self._ask({"do": "settle"})
 
     async def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -237,18 +263,17 @@ class _Far:
 
 
 async def _converse(
-    file: Any,
-    say: Callable[[str, str], Awaitable[str]],
-    settle: Callable[[], Awaitable[None]],
-    texts: Any,
-    objective: str | None,
-    until_settled: bool,
+    settings: Settings, there: _Room, objective: str | None, until_settled: bool
 ) -> int:
     from adapters.console.pipes import converse
+    from adapters.console.room import RoomFile, room_path
     from adapters.console.seat import Seat
     from bot.chat.parse import COMMAND, opens_thread
+    from bot.chat.texts import Texts
 
-    seat = Seat(file, say, lambda text: opens_thread(text, texts), texts)
+    texts = Texts()
+    file = RoomFile(room_path(settings.state_dir))
+    seat = Seat(file, there.say, lambda text: opens_thread(text, texts), texts)
     seat.catch_up()
     if objective is not None:
         await seat.typed(f"/{COMMAND} {objective}")
@@ -256,13 +281,14 @@ async def _converse(
         from adapters.console.terminal import Terminal
         from bot.chat.verbs import served
 
-        return await Terminal(seat, [verb.name for verb in served() if verb.name]).run(settle)
+        terminal = Terminal(seat, [verb.name for verb in served() if verb.name])
+        return await terminal.run(there.settle, texts(there.goodbye))
     code = await converse(
-        seat, sys.stdin.buffer, sys.stdout, until_settled=until_settled, settle=settle
+        seat, sys.stdin.buffer, sys.stdout, until_settled=until_settled, settle=there.settle
     )
     waiting = seat.waiting_for_person()
     if until_settled and waiting is not None:
-        print(texts("terminal.needs_you", goal=waiting.name), file=sys.stderr)  # noqa: T201
+        sys.stderr.write(texts("terminal.needs_you", goal=waiting.name) + "\n")
     return code
 
 

@@ -54,8 +54,8 @@ class Terminal:
         )
         self._drawn = ""
 
-    async def run(self, settle: Callable[[], Awaitable[None]]) -> int:
-        """Converse until the person leaves."""
+    async def run(self, settle: Callable[[], Awaitable[None]], goodbye: str) -> int:
+        """Converse until the person leaves, then say `goodbye`."""
         with patch_stdout(raw=True):
             self._greet()
             tail = asyncio.create_task(self._tail())
@@ -67,6 +67,7 @@ class Terminal:
                     await tail
             await settle()
             self._show_news()
+            self._print(Text(goodbye, style="dim"))
         return 0
 
     async def _converse(self) -> None:

@@ -25,9 +25,6 @@ COMMAND: Final = "goal"
 _GOAL: Final = re.compile(r"[gG]([0-9]{1,9})")
 _QUOTES: Final = (('"', '"'), ("“", "”"), ("'", "'"), ("«", "»"), ("„", "“"))
 _AND_RESUME: Final = re.compile(r"(.*\S)\s+and\s+resume", re.IGNORECASE | re.DOTALL)
-_COMMON_TALK: Final = frozenset(
-    {"hi", "hello", "hey", "thanks", "thank you", "thx", "good morning", "moin", "hallo", "danke"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +74,7 @@ def parse(text: str, texts: Texts, *, in_thread: bool) -> Said:
         return Talk()
     rest = _after_name(stripped)
     if rest is None and not in_thread:
-        return Greeting() if _is_greeting(stripped) else Talk()
+        return Greeting() if _is_greeting(stripped, texts) else Talk()
     _check(text, texts)
     if rest is not None:
         return _commanded(rest, texts)
@@ -110,7 +107,7 @@ def _commanded(rest: str, texts: Texts) -> Said:
     command = _command(rest, texts)
     if command is not None:
         return command
-    if _is_greeting(rest):
+    if _is_greeting(rest, texts):
         return Greeting()
     return Command(START, text=objective(rest, texts))
 
@@ -209,8 +206,8 @@ def _check(text: str, texts: Texts) -> None:
         raise BadInput(texts("bad.long", size=size, most=OBJECTIVE_MOST_BYTES // 1024))
 
 
-def _is_greeting(text: str) -> bool:
-    return text.lower().rstrip("!. ") in _COMMON_TALK
+def _is_greeting(text: str, texts: Texts) -> bool:
+    return text.lower().rstrip("!. ") in texts("words.greeting").split("|")
 
 
 def _is_rather_speech(command: Command) -> bool:

@@ -64,7 +64,6 @@ ENGLISH: Final[Mapping[str, str]] = {
     # Complete.
     "complete.empty": "It is done; the agent left no words about it.",
     "complete.checked": "Checked: {note}",
-    "complete.tasks": "Tasks: {done} done",
     # Blocked: what stands in the way, then what to do.
     "blocked.audits": "{note} (3 audits in a row)",
     "blocked.audits.bare": "three audits in a row found it blocked",
@@ -154,6 +153,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     "decision.expired.came.approval": "→ No answer in time: it counted as no.",
     "decision.withdrawn": "withdrawn",
     "decision.withdrawn.came": "→ The goal moved on without it.",
+    "words.greeting": "hi|hello|hey|thanks|thank you|thx|good morning|good evening",
     "words.approval": "approve yes|deny no",
     "words.plan": "accept yes|reject no",
     "words.sign_off": "accept yes|reject no",
@@ -204,7 +204,6 @@ ENGLISH: Final[Mapping[str, str]] = {
     "said.list.more": "… and {n} more.",
     "said.tasks.empty": "{goal} has no list of tasks.",
     "said.trace.head": "The last {n} of {total} journal entries of {goal}:",
-    "said.trace.line": "{time}  {event}  {rule}",
     "said.help.head": "What I take, as `/goal …` in the room, or the bare word in a goal's thread:",
     "said.help.line": "- `{syntax}` {help}",
     "said.help.verb": "`{syntax}`: {help}\nFor example: `{example}`",
