@@ -8,6 +8,7 @@ Rule 3: a reply is settled by what is staged; the next commit writes it, with wh
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.costs import cost_of, dearest
@@ -18,6 +19,8 @@ from bot.goals.estimate import estimate_tokens
 from bot.goals.events import CallLost, CallReleased, CallRole, CallSettled, CallStarted
 from bot.ports.journal import Content
 from bot.ports.model import Model, ModelReply, ModelRequest
+
+NOT_SENT: Final = "not sent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +101,12 @@ class Calls:
         )
         self.open, self.is_sent = call, False
         rules = await record.commit()
-        if rules[-1:] == ("call_started",) and not record.is_over:
+        is_started = rules[-1:] == ("call_started",)
+        if is_started and not record.is_over:
             return None
         self.open = ""
+        if is_started and not record.is_fenced:
+            record.stage(CallReleased(call, NOT_SENT))
         is_crossed = rules[-1:] == ("budget_crossed",) and not record.is_over
         return NoReply("budget" if is_crossed else "moved")
 

@@ -125,6 +125,8 @@ class ToolCalls:
         """Commit the start of these calls; false where the goal did not take it."""
         self._record.stage(*(ToolStarted(use.id, use.tool.name, use.tool.effects) for use in group))
         rules = await self._record.commit()
+        if rules and self._record.is_over and not self._record.is_fenced:
+            self.interrupt()
         return bool(rules) and not self._record.is_over
 
     async def _run(self, group: Sequence[Use]) -> None:

@@ -21,7 +21,7 @@ from bot.agent import compaction, prompts
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.asides import COMPACTIONS_IN_A_TURN, Asides
 from bot.agent.asks import Asks
-from bot.agent.calls import Calls, NoReply
+from bot.agent.calls import NOT_SENT, Calls, NoReply
 from bot.agent.hands import Hands
 from bot.agent.record import Record
 from bot.agent.request import (
@@ -360,9 +360,10 @@ class _Turn:
     async def _leave(self) -> None:
         """The goal has moved on without the turn's end: write it."""
         goal = self._record.goal
-        if self._record.is_fenced or not goal.turn_open or goal.state is State.DECIDING:
+        if self._record.is_fenced:
             return
-        self._record.stage(TurnEnded("stopped", active_s=self._active_s()))
+        if goal.turn_open and goal.state is not State.DECIDING:
+            self._record.stage(TurnEnded("stopped", active_s=self._active_s()))
         await self._record.commit()
 
     async def _interrupted(self) -> None:
@@ -371,9 +372,8 @@ class _Turn:
         if record.is_fenced:
             return
         if self._calls.open:
-            call = self._calls.open
-            lost = CallLost(call, "interrupted") if self._calls.is_sent else CallReleased(call)
-            record.stage(lost)
+            call, is_sent = self._calls.open, self._calls.is_sent
+            record.stage(CallLost(call, "interrupted") if is_sent else CallReleased(call, NOT_SENT))
         self._tools.interrupt()
         await record.commit()
         if record.is_over:

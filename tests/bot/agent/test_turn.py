@@ -168,6 +168,22 @@ async def test_after_a_pause_the_agent_is_told_that_its_call_was_not_run() -> No
     await world.checks()
 
 
+async def test_a_pause_before_a_command_has_begun_says_that_it_was_not_run() -> None:
+    world = a_world(calls("bash", {"command": "echo x >> log"}), says("Then again."))
+    await world.opens("Write.")
+    world.journal.after = _once(lambda unit: world.happens(e.Paused(world.person)), e.ToolStarted)
+    # The pause is in the row before the turn hears of its own commit, and something else differs.
+    world.journal.before = _once(lambda unit: world.says("Hurry."), e.ToolStarted)
+
+    goal = await world.runs()
+
+    assert goal.state is State.PAUSED
+    (ended,) = await world.events(e.ToolEnded)
+    assert (ended.outcome, ended.touched) == ("interrupted", False)
+    assert not world.sandbox.workspaces.get(world.session)
+    await world.checks()
+
+
 async def test_a_tool_that_changes_things_runs_alone_and_those_that_do_not_run_together() -> None:
     uses = [
         use("glob", {"pattern": "*"}, "t1"),

@@ -208,11 +208,14 @@ class World:
         lines = await self.store.journal.history(self.session)
         hashes = [hash for _, hash in self.store.journal._rows.contents]
         contents = await self.store.journal.contents(self.session, hashes)
+        ended = await self.events(e.CallReleased)
+        released = {x.call for x in ended if x.reason == "not sent"}
         starts = [
             (place, line.goal)
             for place, line in enumerate(lines, 1)
             if isinstance(line.entry.event, e.CallStarted)
             if line.entry.rule == "call_started" and line.entry.event.role in ("agent", "wrap_up")
+            if line.entry.event.call not in released
         ]
         assert len(starts) == len(sent)
         for (place, goal), request in zip(starts, sent, strict=True):
