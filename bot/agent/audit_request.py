@@ -11,7 +11,7 @@ Rule 3: the answer is a forced call of one tool.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
+from itertools import count
 from typing import Final
 
 from bot.agent.brief import CRITERIA_CHARS, is_brief
@@ -234,7 +234,5 @@ def _clean(text: str) -> str:
 def _mark(texts: list[str], seen: Seen) -> str:
     """Eight hex digits that none of the texts holds."""
     whole = "\0".join([*texts, repr(seen.now)])
-    mark = content_hash(whole)[:8]
-    while mark in whole:
-        mark = sha256(mark.encode()).hexdigest()[:8]
-    return mark
+    marks = (content_hash(f"{number}{whole}")[:8] for number in count())
+    return next(mark for mark in marks if mark not in whole)

@@ -19,7 +19,7 @@ from bot.goals.goal import Goal
 from bot.goals.limits import DEFAULT_BUDGET, LIMITS
 from bot.goals.money import Budget, Usage
 from bot.ports.chat import Place, Speaker
-from bot.ports.journal import Applied, Content, Lease, Task, Unit
+from bot.ports.journal import Applied, Content, Journal, Lease, Task, Unit
 from bot.ports.model import Model
 from tests.doubles.model import ScriptedModel
 from tests.doubles.store import MemoryStore
@@ -46,6 +46,7 @@ class Scene:
     def __init__(self, script: Any = (), *, model: Model | None = None, gates: Any = None) -> None:
         self.clock = StillClock()
         self.store = MemoryStore(self.clock)
+        self.journal: Journal = self.store.journal
         self.model = model or ScriptedModel(script)
         self.gates: Gates | None = gates
         self.ids: Callable[[], str] = map("id{}".format, itertools.count(1)).__next__
@@ -55,11 +56,11 @@ class Scene:
 
     def _audits(self) -> Audits:
         settings = AuditSettings("double")
-        store = self.store.journal
-        return Audits(store, self.model, self.clock, LIMITS, self.ids, settings, self.gates)
+        return Audits(self.journal, self.model, self.clock, LIMITS, self.ids, settings, self.gates)
 
-    def restart(self) -> None:
-        """Another process: nothing is remembered."""
+    def restart(self, journal: Journal | None = None) -> None:
+        """Another process: nothing is remembered. It may see the store through `journal`."""
+        self.journal = journal or self.journal
         self.audits = self._audits()
 
     async def open(

@@ -425,6 +425,67 @@ async def test_what_was_read_once_is_read_on_and_a_new_process_reads_it_whole() 
     assert asked_of(scene).replace("Turn: 3", "Turn: 2")[:80] == remembered[:80]
 
 
+class Through:
+    """The store's journal, with something between."""
+
+    def __init__(self, journal: Any) -> None:
+        self._journal = journal
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+
+async def test_a_journal_that_was_passed_over_in_part_is_read_from_its_beginning() -> None:
+    class Skipping(Through):
+        async def history(self, session: str, after: int = 0) -> Any:
+            lines = await self._journal.history(session, after)
+            return lines[2:] if after else lines
+
+    scene = await at_audit(judged("continue"), judged("continue"))
+    scene.restart(Skipping(scene.journal))
+    await scene.audit()
+    await scene.turn("Second.", "grep")
+
+    await scene.audit()
+
+    assert "Tools used: grep." in asked_of(scene)
+
+
+async def test_an_audit_cancelled_while_it_reserves_its_call_owes_nothing() -> None:
+    class Hanging(Through):
+        async def commit(self, unit: Any) -> Any:
+            applied = await self._journal.commit(unit)
+            if isinstance(unit.events[-1], CallStarted):
+                entered.set()
+                await asyncio.Event().wait()
+            return applied
+
+    entered = asyncio.Event()
+    scene = await at_audit(judged("complete"))
+    scene.restart(Hanging(scene.journal))
+    running = asyncio.create_task(scene.audit())
+    await entered.wait()
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    goal = await scene.store.journal.goal("g")
+    assert (goal.ledger.open, goal.ledger.estimated_tokens) == ((), 0)
+    assert not asked_count(scene)
+
+
+async def test_an_auditor_of_unknown_price_runs_under_a_token_budget_and_is_shown_as_unknown() -> (
+    None
+):
+    scene = await at_audit(model=ScriptedModel([judged("complete")], price=None))
+
+    goal = await scene.audit()
+
+    assert goal.state is State.COMPLETE
+    assert goal.ledger.has_unknown_price
+
+
 class FixedGates:
     """Checks that give what a test says."""
 
