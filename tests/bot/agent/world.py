@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bot.agent.request import build
@@ -14,13 +14,13 @@ from bot.goals.limits import ASK_BUDGET, DEFAULT_BUDGET, LIMITS
 from bot.goals.machine import Entry, replay
 from bot.goals.money import Budget
 from bot.ports.chat import Place, Speaker
-from bot.ports.journal import Applied, Content, Lease, Unit
+from bot.ports.journal import Applied, Content, Lease, Line, Unit
 from bot.ports.model import Json, Model, ModelRequest
 from bot.ports.sandbox import Sandbox
 from tests.bot.agent.validity import assert_valid
 from tests.doubles.model import ScriptedModel
 from tests.doubles.sandbox import MemorySandbox
-from tests.doubles.store import MemoryJournal, MemoryStore
+from tests.doubles.store import MemoryStore
 
 SETTINGS = AgentSettings("agent-model")
 
@@ -42,7 +42,7 @@ class StepClock:
 class CountingJournal:
     """The store's journal, counting units and reads, with a hook around each commit."""
 
-    def __init__(self, inner: MemoryJournal) -> None:
+    def __init__(self, inner: Any) -> None:
         self.inner = inner
         self.units: list[Unit] = []
         self.reads = 0
@@ -95,9 +95,10 @@ class World:
     clock: StepClock = field(default_factory=StepClock)
     limits: Any = LIMITS
     told: list[str] = field(default_factory=list)
+    store: Any = None
 
     def __post_init__(self) -> None:
-        self.store = MemoryStore(self.clock, self.limits)
+        self.store = self.store or MemoryStore(self.clock, self.limits)
         self.journal = CountingJournal(self.store.journal)
         self._ids = itertools.count(1)
         self.session = self.person = ""
@@ -185,29 +186,33 @@ class World:
     async def built(self, goal: str = "g1") -> tuple[Json, ...]:
         """The request that the journal alone makes."""
         lines = await self.store.journal.history(self.session)
-        hashes = [hash for _, hash in self.store.journal._rows.contents]
-        contents = await self.store.journal.contents(self.session, hashes)
-        return build(lines, contents, goal=goal)
+        return build(lines, await self._contents(lines), goal=goal)
 
     async def checks(self, *, was_killed: bool = False) -> None:
         """Whatever has happened: the journal folds to the row, and makes a valid request.
 
         Every request that was sent is the one that the journal makes up to its `CallStarted`.
         """
-        for goal in list(self.store.journal._rows.goals.values()):
-            assert replay(await self.entries(goal.id)) == goal
-            assert_valid(await self.built(goal.id))
+        lines = await self.store.journal.history(self.session)
+        for goal in dict.fromkeys(line.goal for line in lines):
+            assert replay(await self.entries(goal)) == await self.store.journal.goal(goal)
+            assert_valid(await self.built(goal))
         if isinstance(self.model, ScriptedModel):
             for request in self.model.requests:
                 assert_valid(request.messages)
             if not was_killed:
                 await self._compare_requests()
 
+    async def _contents(self, lines: Sequence[Line]) -> Any:
+        """Every text that an event names."""
+        named = [str(value) for line in lines for value in asdict(line.entry.event).values()]
+        hashes = sorted({name for name in named if len(name) == 64})
+        return await self.store.journal.contents(self.session, hashes)
+
     async def _compare_requests(self) -> None:
         sent = [request for request in self.model.requests if request.tool_choice is None]
         lines = await self.store.journal.history(self.session)
-        hashes = [hash for _, hash in self.store.journal._rows.contents]
-        contents = await self.store.journal.contents(self.session, hashes)
+        contents = await self._contents(lines)
         ended = await self.events(e.CallReleased)
         released = {x.call for x in ended if x.reason == "not sent"}
         starts = [
