@@ -18,11 +18,12 @@ from adapters.console.parse import (
     room,
 )
 from adapters.console.room import RoomFile, room_path
-from bot.errors import Refused
+from bot.errors import Refused, StoreUnusable, Wait
 from bot.ports.chat import Incoming, Network, Outgoing, Place, Shape, Speaker
 from bot.ports.clock import Clock
 
 LOOK_S = 0.1
+FULL_DISK_PAUSE_S = 5.0
 
 
 class ConsoleChat:
@@ -52,10 +53,10 @@ class ConsoleChat:
         while True:
             self._grown.clear()
             self._catch_up()
-            for message in list(self._open.values()):
-                await receive(message)
-                await self._append(Taken(message.id))
-                self._open.pop(message.id, None)
+            try:
+                await self._give(receive)
+            except Wait as error:
+                await self._clock.sleep(error.retry_after_s or LOOK_S)
             try:
                 await asyncio.wait_for(self._grown.wait(), LOOK_S)
             except TimeoutError:
@@ -66,7 +67,7 @@ class ConsoleChat:
 
         Raises:
             Refused: the place is of another network.
-            StoreUnusable: the file cannot be written.
+            Wait: the file cannot be written for now (a full disk).
         """
         _ours(message.place)
         self._catch_up()
@@ -75,7 +76,11 @@ class ConsoleChat:
             return line.id
         if isinstance(line, Posted) and line.id in self._shapes:
             return line.id
-        await self._append(line)
+        try:
+            await self._append(line)
+        except StoreUnusable as error:
+            # A line that did get there is found by its key at the next try.
+            raise Wait(str(error), retry_after_s=FULL_DISK_PAUSE_S) from error
         self._shapes[line.id] = line.shape
         return line.id
 
@@ -93,6 +98,12 @@ class ConsoleChat:
         await self._append(SaidLine(said))
         self._grown.set()
         return id
+
+    async def _give(self, receive: Callable[[Incoming], Awaitable[None]]) -> None:
+        for message in list(self._open.values()):
+            await receive(message)
+            await self._append(Taken(message.id))
+            self._open.pop(message.id, None)
 
     async def _append(self, line: Line) -> None:
         await asyncio.to_thread(self._file.append, line)

@@ -18,10 +18,10 @@ Row = Mapping[str, Any]
 
 def goals(rows: Sequence[Row]) -> RenderableType:
     """A line a goal."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
     table.add_column("Goal", no_wrap=True, style="bold cyan")
     table.add_column("State", no_wrap=True)
-    table.add_column("Turns", justify="right")
+    table.add_column("Turns", justify="right", no_wrap=True)
     table.add_column("Cost", justify="right", no_wrap=True)
     table.add_column("Owner", no_wrap=True)
     table.add_column("Objective", overflow="ellipsis", no_wrap=True, ratio=1)

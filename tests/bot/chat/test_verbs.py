@@ -5,37 +5,16 @@ import pytest
 from bot.chat.texts import Texts
 from bot.chat.verbs import VERBS, example, help_line, served
 from bot.goals.events import (
-    Audited,
-    CallSettled,
-    CallStarted,
     DecisionAsked,
-    Event,
     TurnEnded,
     TurnStarted,
 )
-from bot.goals.goal import Goal, State
+from bot.goals.goal import State
 from bot.goals.instructions import StopTurn
-from bot.goals.money import NANO, Usage
+from bot.goals.money import NANO
 from bot.ports.journal import Task, content_hash
 from tests.bot.chat.conftest import Bench
-
-
-def began(goal: Goal) -> tuple[Event, ...]:
-    """A turn whose first call carried all that was said so far."""
-    call = f"c{goal.turn + 1}"
-    started = CallStarted(call, "agent", "m", 100, 0, goal.messages, goal.revision)
-    return TurnStarted(), started, CallSettled(call, Usage(input=100), NANO // 100)
-
-
-async def complete(bench: Bench, goal: Goal, reply: str = "It is written.") -> Goal:
-    seen = content_hash(reply)
-    return await bench.happens(
-        goal,
-        *began(goal),
-        TurnEnded("done", seen),
-        Audited(goal.revision, goal.turn + 1, goal.messages, "complete"),
-        contents=[reply],
-    )
+from tests.bot.chat.turns import began, complete
 
 
 async def test_an_objective_opens_a_goal_in_a_thread_of_its_own(bench: Bench) -> None:

@@ -1,0 +1,115 @@
+"""The console as a chat network, over its real file."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from adapters.console.connection import ConsoleChat
+from adapters.console.parse import Posted, Taken, room
+from adapters.console.room import RoomFile, room_path
+from bot.ports.chat import Chat, Incoming, Place, Speaker
+from tests.contracts.chat import ChatContract, a_post
+from tests.doubles.clock import HandClock
+
+ANN = Speaker("ann", "ann")
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> ConsoleChat:
+    return ConsoleChat(tmp_path, HandClock())
+
+
+@pytest.fixture
+def place() -> Place:
+    return room("t1")
+
+
+class TestConsole(ChatContract):
+    """The contract of every network."""
+
+    @pytest.fixture
+    def elsewhere(self) -> Place:
+        return Place("slack", "T1", "C1", "1.2")
+
+    @pytest.fixture
+    def say(self, chat: Chat) -> Callable[[Place, str], Awaitable[str]]:
+        assert isinstance(chat, ConsoleChat)
+        console = chat
+
+        async def say(place: Place, text: str) -> str:
+            return await console.say(ANN, text, place.thread)
+
+        return say
+
+
+def posted(folder: Path) -> list[Posted]:
+    lines = RoomFile(room_path(folder)).news()
+    return [line for line in lines if isinstance(line, Posted)]
+
+
+async def test_a_post_with_the_same_key_is_written_once(
+    chat: ConsoleChat, place: Place, tmp_path: Path
+) -> None:
+    first = await chat.send(a_post(place, "g1:settle", "Done."))
+    again = await ConsoleChat(tmp_path, HandClock()).send(a_post(place, "g1:settle", "Done."))
+
+    assert first == again
+    assert len(posted(tmp_path)) == 1
+
+
+async def test_a_process_that_died_after_its_send_finds_it(
+    chat: ConsoleChat, place: Place, tmp_path: Path
+) -> None:
+    remote = await chat.send(a_post(place, "g1:settle", "Done."))
+
+    after_restart = ConsoleChat(tmp_path, HandClock())
+
+    assert await after_restart.find(place, "g1:settle") == remote
+
+
+async def test_an_edit_that_changes_nothing_is_not_written(
+    chat: ConsoleChat, place: Place, tmp_path: Path
+) -> None:
+    remote = await chat.send(a_post(place, "g1:status:1", "Working"))
+    size = room_path(tmp_path).stat().st_size
+
+    await chat.send(a_post(place, "g1:status:2", "Working", edits=remote))
+
+    assert room_path(tmp_path).stat().st_size == size
+
+
+async def test_what_was_said_and_not_taken_is_given_again_after_a_restart(
+    chat: ConsoleChat, tmp_path: Path
+) -> None:
+    said = await chat.say(ANN, "/goal write a haiku")
+    heard: list[Incoming] = []
+    got_it = asyncio.Event()
+
+    async def receive(message: Incoming) -> None:
+        heard.append(message)
+        got_it.set()
+
+    after_restart = ConsoleChat(tmp_path, HandClock())
+    listening = asyncio.create_task(after_restart.listen(receive))
+    await asyncio.wait_for(got_it.wait(), 5)
+    while after_restart.has_untaken:
+        await asyncio.sleep(0.01)
+    listening.cancel()
+
+    assert [message.id for message in heard] == [said]
+    assert Taken(said) in list(RoomFile(room_path(tmp_path)).news())
+    assert not ConsoleChat(tmp_path, HandClock()).has_untaken
+
+
+async def test_a_message_whose_storing_fails_stays_untaken(chat: ConsoleChat) -> None:
+    await chat.say(ANN, "/goal write a haiku")
+
+    async def receive(message: Incoming) -> None:
+        raise RuntimeError("the database is gone")
+
+    with pytest.raises(RuntimeError, match="gone"):
+        await chat.listen(receive)
+
+    assert chat.has_untaken
