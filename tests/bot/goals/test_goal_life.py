@@ -430,7 +430,7 @@ class GoalLife(RuleBasedStateMachine):
 
 TestGoalLife = GoalLife.TestCase
 TestGoalLife.settings = settings(
-    max_examples=120,
+    max_examples=80,
     stateful_step_count=60,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
