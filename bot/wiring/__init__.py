@@ -274,7 +274,11 @@ def _worker(
         clock,
         settings.limits,
         _id,
-        AuditSettings(model=settings.audit_model, timeout_s=settings.audit_timeout_s),
+        AuditSettings(
+            model=settings.audit_model,
+            fallback_models=settings.fallback_models,
+            timeout_s=settings.audit_timeout_s,
+        ),
     )
     parked = Parked(store.journal, clock, settings.limits, SandboxProbe(sandbox))
     return Worker(
