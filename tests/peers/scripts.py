@@ -14,8 +14,12 @@ read from its transcript, so a killed client goes on where it was.
 | `asks_by_audit question|sign_off` | a reply that the audit answers with needs_person, until a person spoke |
 | `waits SECONDS [KIND REF]` | asks for a wait, then finishes; complete |
 | `waits_by_audit SECONDS` | the audit parks it once; then complete |
-| `spends TOKENS` | every reply reports TOKENS of input; continue for ever |
+| `spends TOKENS [N]` | every reply reports TOKENS of input; complete after N turns, or never |
 | `slow SECONDS [N]` | as complete_after N (2), each reply spread over SECONDS |
+| `fills TOKENS` | looks, with TOKENS of input reported, until there is a summary; complete |
+| `slow_audit SECONDS [N]` | as complete_after N (1), each audit spread over SECONDS |
+| `sleeps SECONDS` | runs a command that takes SECONDS, then a reply; complete |
+| `reports SECONDS` | a look and a reply, each over SECONDS; it names every `steer-N` heard; complete |
 | `bench N [PATH]` | as complete_after, reading PATH, with texts long enough for 200 deltas; complete |
 | `echo` | says the last thing that a person said; complete |
 | `writes N` | N turns, each writing another file; complete |
@@ -28,6 +32,8 @@ read from its transcript, so a killed client goes on where it was.
 | `overflows` | model_context_window_exceeded |
 | `compacts N` | the last content is a compaction, N times in a row; then complete |
 | `audit_fails KIND` | one turn after another; the audit refuses, is unreadable, or faults with a status |
+| `audit_fails_once KIND` | as complete_after 2; the audit of the first turn fails so |
+| `invalid` | the endpoint refuses the request as invalid |
 | `narrows` | claims the goal is done without doing it; continue, then blocked |
 
 Without such a line the script is `complete_after 1`.
@@ -196,11 +202,49 @@ def _spends(request: Request, arguments: list[str]) -> Answer:
     return call("glob", {"pattern": "**/*"}, usage=usage)
 
 
+def _spent(request: Request, arguments: list[str]) -> Answer:
+    found = re.findall(r"in turn (\d+)\.", whole_text(request))
+    if len(arguments) > 1 and found and int(found[-1]) >= int(arguments[1]):
+        return verdict("complete", "It is all spent.", evidence=f"turn {found[-1]}")
+    return verdict("continue", "It is not done yet.")
+
+
 def _slow(request: Request, arguments: list[str]) -> Answer:
     seconds, count = (arguments + ["1", "2"][len(arguments) :])[:2]
     answer = _complete_after(request, [count])
     assert isinstance(answer, Reply)
     return Reply(answer.content, duration_s=float(seconds), deltas=20)
+
+
+def _fills(request: Request, arguments: list[str]) -> Answer:
+    if "Summary of the conversation so far" in "\n".join(user_texts(request)):
+        return say("Turn 1 of 1: went on after the summary.")
+    usage = {"input_tokens": int(arguments[0] if arguments else "25000")}
+    return call("glob", {"pattern": f"{assistant_messages(request)}-*"}, usage=usage)
+
+
+def _slow_audit(request: Request, arguments: list[str]) -> Answer:
+    return _complete_after(request, arguments[1:] or ["1"])
+
+
+def _counted_slowly(request: Request, arguments: list[str]) -> Answer:
+    answer = _counted(request, [])
+    assert isinstance(answer, Reply)
+    return Reply(answer.content, duration_s=float(arguments[0] if arguments else "1"), deltas=10)
+
+
+def _sleeps(request: Request, arguments: list[str]) -> Answer:
+    if _answering_results(request):
+        return say("Turn 1 of 1: slept, and woke up.")
+    return call("bash", {"command": f"sleep {arguments[0] if arguments else '1'}"})
+
+
+def _reports(request: Request, arguments: list[str]) -> Answer:
+    pace: dict[str, float] = {"duration_s": float(arguments[0] if arguments else "1")}
+    heard = re.findall(r"\bsteer-\d+\b", "\n".join(user_texts(request)))
+    if _answering_results(request) or heard:
+        return say(f"Turn {_turn(request)} of 1: heard {' '.join(heard) or 'nothing'}.", **pace)
+    return call("glob", {"pattern": "**/*"}, **pace)
 
 
 def _bench(request: Request, arguments: list[str]) -> Answer:
@@ -287,6 +331,20 @@ def _audit_fails(request: Request, arguments: list[str]) -> Answer:
             return Fault(status=int(kind))
 
 
+def _fails_first_audit(request: Request, arguments: list[str]) -> Answer:
+    if re.search(r"Turn 1 of 2", whole_text(request)):
+        return _audit_fails(request, arguments)
+    return _counted(request, [])
+
+
+def _two_turns(request: Request, arguments: list[str]) -> Answer:
+    return _complete_after(request, ["2"])
+
+
+def _invalid(request: Request, arguments: list[str]) -> Answer:
+    return Fault(status=400)
+
+
 def _narrows(request: Request, arguments: list[str]) -> Answer:
     return say(f"Everything that was asked for is done (claim {_turn(request)}).")
 
@@ -308,8 +366,12 @@ _SCRIPTS: dict[str, tuple[Part, Part]] = {
     "asks_by_audit": (_asks_by_audit, _needs_person),
     "waits": (_waits, _counted),
     "waits_by_audit": (_asks_by_audit, _audits_wait),
-    "spends": (_spends, _continues),
+    "spends": (_spends, _spent),
+    "fills": (_fills, _counted),
     "slow": (_slow, _counted),
+    "slow_audit": (_slow_audit, _counted_slowly),
+    "sleeps": (_sleeps, _counted),
+    "reports": (_reports, _counted),
     "bench": (_bench, _counted),
     "echo": (_echo, _counted),
     "writes": (_writes, _counted),
@@ -322,5 +384,7 @@ _SCRIPTS: dict[str, tuple[Part, Part]] = {
     "overflows": (_overflows, _counted),
     "compacts": (_compacts, _counted),
     "audit_fails": (_idles, _audit_fails),
+    "audit_fails_once": (_two_turns, _fails_first_audit),
+    "invalid": (_invalid, _counted),
     "narrows": (_narrows, _continues),
 }

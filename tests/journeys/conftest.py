@@ -1,0 +1,80 @@
+"""One server and one bot for the journeys that can share them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.sandbox.bubblewrap import Bubblewrap
+from bot.errors import NoSandbox
+from tests.journeys.bot import Bot
+from tests.peers.messages_api import BlockingMessagesApi, started
+
+Begin = Callable[..., Bot]
+
+SHARED: dict[str, object] = {
+    "turns_at_once": 64,
+    "budget_tokens": 400_000,
+    "budget_usd": 100,
+    "audit_timeout_s": 1.5,
+    "limits__continuations": 6,
+    "limits__continuations_most": 9,
+    "limits__quiet_s": 0.3,
+    "limits__probe_first_s": 1,
+}
+"""Limits that a journey reaches in a second or two."""
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where tools run: bubblewrap, or nothing where it does not work."""
+    import asyncio
+
+    try:
+        asyncio.run(Bubblewrap(tmp_path_factory.mktemp("look")).check())
+    except NoSandbox:
+        return "none"
+    return "bubblewrap"
+
+
+@pytest.fixture(scope="session")
+def api() -> Iterator[BlockingMessagesApi]:
+    """A model server for all journeys."""
+    with started() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def bot(
+    api: BlockingMessagesApi, sandbox: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Bot]:
+    """One running process for all journeys that leave it as it is."""
+    shared = Bot(
+        tmp_path_factory.mktemp("journeys"),
+        {"base_url": api.url, "api_key": api.key, "sandbox": sandbox, **SHARED},
+    )
+    shared.start()
+    yield shared
+    code, _ = shared.stop()
+    assert code == 0
+    assert "Traceback" not in shared.told(), shared.told()
+
+
+@pytest.fixture
+def begin(sandbox: str, tmp_path: Path) -> Iterator[Begin]:
+    """Starts processes of a test's own, with `begin(api, setting=...)`, and ends them."""
+    begun: list[Bot] = []
+
+    def start(api: BlockingMessagesApi, folder: str = "state", **settings: object) -> Bot:
+        reached = {"base_url": api.url, "sandbox": sandbox}
+        if "api_key_file" not in settings:
+            reached["api_key"] = api.key
+        one = Bot(tmp_path / folder, {**reached, **SHARED, **settings})
+        begun.append(one)
+        return one.start()
+
+    yield start
+    for one in begun:
+        if one.process is not None and one.process.poll() is None:
+            one.process.kill()
+            one.process.wait(10)
