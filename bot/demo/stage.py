@@ -28,7 +28,9 @@ REPLY_S: Final = 0.6
 READY_S: Final = 20.0
 END_S: Final = 10.0
 REHEARSED_KEY: Final = "rehearsed"
-REAL_BUDGET_USD: Final = 0.5
+REAL_BUDGET_USD: Final = 1.0
+MAX_TOKENS: Final = 4_096
+"""Less than usual: the reply that is lost on the way is charged as if it had been this long."""
 QUIET_S: Final = 1.0
 """Of the goal's life only this is shorter than usual: how long an audit waits for a person's word."""
 _REHEARSAL: Final = ("adapters.rehearsal", "--port", "0", "--until-eof")
@@ -139,6 +141,7 @@ class Stage:
             "model": self.own.model,
             "audit_model": self.own.audit_model,
             "base_url": self.address or self.own.base_url,
+            "max_tokens": MAX_TOKENS,
             "limits": {"quiet_s": QUIET_S},
         }
         if not self.is_rehearsed:
