@@ -181,10 +181,19 @@ def demo(
     raise typer.Exit(run_demo(_given(context).config, yes=yes, keep=keep))
 
 
-@evals.command("audit")
-def evals_audit(context: typer.Context, as_json: AsJson = False) -> None:
+@evals.command(
+    "audit", epilog="[cyan]headway evals audit[/]    [cyan]headway evals audit --json[/]"
+)
+def evals_audit(
+    context: typer.Context,
+    cases: Annotated[
+        Path | None,
+        typer.Option("--cases", help="A folder of cases in place of the built-in ones."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Play the labelled audit cases against the configured model, and print how it did."""
-    _wait(_evals_audit(_given(context).settings(), as_json))
+    _wait(_evals_audit(_given(context).settings(), cases, as_json))
 
 
 async def _chat(settings: Settings, objective: str | None, until_settled: bool) -> int:
@@ -292,8 +301,32 @@ async def _converse(
     return code
 
 
-async def _evals_audit(settings: Settings, as_json: bool) -> None:
-    raise HeadwayError("The audit cases are not in this version. Update Headway.")
+async def _evals_audit(settings: Settings, folder: Path | None, as_json: bool) -> None:
+    from rich.progress import Progress
+
+    from adapters.clock import WallClock
+    from bot.agent.audit_cases import CASES_DIR, load_cases
+    from bot.agent.audit_play import as_json as report_as_json
+    from bot.agent.audit_play import play, table
+    from bot.wiring.endpoint import build_model
+
+    cases = load_cases(folder or CASES_DIR)
+    model = build_model(settings, WallClock(settings.clock_rate))
+    try:
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            bar = progress.add_task("Auditing", total=len(cases))
+            report = await play(
+                model,
+                cases,
+                lambda done, _: progress.update(bar, completed=done),
+                audit_model=settings.audit_model,
+            )
+    finally:
+        await model.aclose()
+    if as_json:
+        _print_json(report_as_json(report))
+    else:
+        sys.stdout.write(table(report) + "\n")
 
 
 async def _run(settings: Settings) -> None:
