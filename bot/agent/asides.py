@@ -9,7 +9,7 @@ from typing import Final
 
 from bot.agent import brief, compaction
 from bot.agent.agent_settings import AgentSettings
-from bot.agent.calls import Calls, NoReply
+from bot.agent.calls import Calls, NoReply, Offer
 from bot.agent.record import Record
 from bot.agent.request import messages, visible_text
 from bot.goals.events import Compacted
@@ -27,12 +27,10 @@ class Asides:
         record: Record,
         calls: Calls,
         settings: AgentSettings,
-        *,
-        system: tuple[Json, ...],
-        tools: tuple[Json, ...],
+        offer: Offer,
     ) -> None:
         self._record, self._calls, self._settings = record, calls, settings
-        self._system, self._tools = system, tools
+        self._offer = offer
         self._compactions = 0
         self._has_distilled = False
 
@@ -88,9 +86,9 @@ class Asides:
             model=model or self._settings.model,
             max_tokens=most,
             messages=asked,
-            system=self._system,
+            system=self._offer.system,
             # The conversation holds calls of the turn's own tools.
-            tools=(*self._tools, tool),
+            tools=(*self._offer.tools, tool),
             tool_choice=choice,
             timeout_s=self._settings.call_timeout_s,
             goal=self._record.goal.id,

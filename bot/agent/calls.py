@@ -8,8 +8,10 @@ Rule 3: a reply is settled by what is staged; the next commit writes it, with wh
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
+from bot.agent import prompts
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.costs import cost_of, dearest
 from bot.agent.record import Record
@@ -18,7 +20,8 @@ from bot.errors import BadRequest, ModelBusy, ModelRefusesUs
 from bot.goals.estimate import estimate_tokens
 from bot.goals.events import CallLost, CallReleased, CallRole, CallSettled, CallStarted
 from bot.ports.journal import Content
-from bot.ports.model import Model, ModelReply, ModelRequest
+from bot.ports.model import Json, Model, ModelReply, ModelRequest
+from bot.tools.table import tool_schemas
 
 NOT_SENT: Final = "not sent"
 
@@ -31,6 +34,23 @@ class NoReply:
     failed: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What stands before the conversation in every request of a turn, and its tokens at most."""
+
+    system: tuple[Json, ...]
+    tools: tuple[Json, ...]
+    tokens: int
+
+
+@lru_cache(maxsize=16)
+def offer(kind: str, *, tools_on: bool, read_only: bool) -> Offer:
+    """What a turn of a goal or of an `ask` is offered."""
+    system: tuple[Json, ...] = ({"type": "text", "text": prompts.system(kind, tools_on=tools_on)},)
+    tools = tool_schemas(tools_on, read_only)
+    return Offer(system, tools, estimate_tokens(system=system, tools=tools))
+
+
 Prepare = Callable[[], ModelRequest]
 
 
@@ -38,9 +58,14 @@ class Calls:
     """Makes the calls of one turn."""
 
     def __init__(
-        self, record: Record, model: Model, settings: AgentSettings, ids: Callable[[], str]
+        self,
+        record: Record,
+        model: Model,
+        settings: AgentSettings,
+        ids: Callable[[], str],
+        offer: Offer,
     ) -> None:
-        self._record, self._model = record, model
+        self._record, self._model, self._offer = record, model, offer
         self._settings, self._ids = settings, ids
         self.open = ""
         """The call whose start is staged or committed, and which is not settled."""
@@ -83,9 +108,7 @@ class Calls:
     async def _start(self, role: CallRole, request: ModelRequest) -> NoReply | None:
         record, strand = self._record, self._record.transcript.own
         call = self._ids()
-        prompt = estimate_tokens(
-            system=request.system, tools=request.tools, messages=request.messages
-        )
+        prompt = self._prompt(request)
         models = (request.model, *self._settings.fallback_models)
         speaks = role in ("agent", "wrap_up")
         record.stage(
@@ -109,6 +132,14 @@ class Calls:
             record.stage(CallReleased(call, NOT_SENT))
         is_crossed = rules[-1:] == ("budget_crossed",) and not record.is_over
         return NoReply("budget" if is_crossed else "moved")
+
+    def _prompt(self, request: ModelRequest) -> int:
+        """Tokens of the prompt at most; what stands in every request is counted once."""
+        if request.tools is self._offer.tools and request.system is self._offer.system:
+            return self._offer.tokens + estimate_tokens(messages=request.messages)
+        return estimate_tokens(
+            system=request.system, tools=request.tools, messages=request.messages
+        )
 
     async def _send(self, request: ModelRequest) -> ModelReply:
         self.is_sent = True

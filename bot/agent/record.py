@@ -27,6 +27,8 @@ from bot.ports.clock import Clock
 from bot.ports.journal import Applied, Content, Journal, Lease, Line, Task, Unit
 from bot.ports.model import Json
 
+FRESH_S: Final = 0.02
+"""So soon after a commit the journal is not asked whether others wrote."""
 BUSY_PAUSES_S: Final = (0.1, 0.5, 2.0)
 
 
@@ -39,10 +41,12 @@ class Record:
         self.was_read_anew = False
         """The last commit was not what was foretold: requests must be built again."""
         self.transcript = Transcript(goal.id)
-        self.parsed: Parsed = {}
+        self.parsed = Parsed()
         self.asides: dict[int, str] = {}
         self._journal, self._clock, self._limits = journal, clock, limits
         self._epoch = 0
+        self._heard_at = -math.inf
+        """When a commit last told how the row stands."""
         self._contents: dict[str, str] = {}
         self._persons_at = -math.inf
         self._erased: set[str] = set()
@@ -79,7 +83,12 @@ class Record:
             self.goal = lease.goal
 
     async def catch_up(self) -> None:
-        """Take what others wrote since; what is staged stands after it. Raises as the journal."""
+        """Take what others wrote since; what is staged stands after it. Raises as the journal.
+
+        Right after a commit the row is known; what came since then comes with the next one.
+        """
+        if self._clock.now() - self._heard_at < FRESH_S:
+            return
         known = self._before if self._staged else self.goal
         if (await self._journal.goal(self.goal.id)).seq != known.seq:
             await self._restage()
@@ -184,7 +193,7 @@ class Record:
             applied = await self._write(unit)
         except (IllegalMove, Refused):
             return await self._settle_facts(unit)
-        self.is_fenced = applied.fenced
+        self.is_fenced, self._heard_at = applied.fenced, self._clock.now()
         if applied.goal.seq == seq and list(applied.rules) == foretold:
             self._adopt(applied)
         else:

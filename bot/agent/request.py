@@ -14,6 +14,7 @@ as an object of `content` and `container`.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from bot.agent import prompts
@@ -33,7 +34,13 @@ KEPT_COMPACTIONS: Final = 3
 
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 
-Parsed = dict[str, list[Block]]
+
+@dataclass(slots=True)
+class Parsed:
+    """Contents that were parsed before, by hash."""
+
+    replies: dict[str, list[Block]] = field(default_factory=dict)
+    results: dict[str, str] = field(default_factory=dict)
 
 
 def build(lines: Iterable[Line], contents: Mapping[str, str], *, goal: str) -> tuple[Json, ...]:
@@ -66,10 +73,10 @@ def messages(
     Args:
         pieces: of the transcript, in order.
         contents: the texts by hash.
-        parsed: assistant contents that were parsed before, by hash; added to.
+        parsed: what was parsed before; added to.
         asides: what is told besides, after the piece at that entry or before it.
     """
-    parsed = {} if parsed is None else parsed
+    parsed = Parsed() if parsed is None else parsed
     left = dict(asides or {})
     out = _Messages()
     for piece in pieces:
@@ -87,17 +94,19 @@ def messages(
 def is_alone(pieces: Sequence[Piece], contents: Mapping[str, str]) -> bool:
     """True when the last reply was paused and goes back with nothing after it."""
     last = pieces[-1] if pieces else None
-    return isinstance(last, Replied) and _is_paused(last, blocks_of(last, contents, {}))
+    return isinstance(last, Replied) and _is_paused(last, blocks_of(last, contents, Parsed()))
 
 
 def blocks_of(reply: Replied, contents: Mapping[str, str], parsed: Parsed) -> list[Block]:
     """The reply's blocks as they may be sent back; one text where they were erased."""
-    known = parsed.get(reply.content)
+    known = parsed.replies.get(reply.content)
     raw = contents.get(reply.content)
     if raw is None:
         return [_text(prompts.REMOVED)]
     if known is None:
-        known = parsed[reply.content] = [block for block in _loaded(raw) if _is_sendable(block)]
+        known = parsed.replies[reply.content] = [
+            block for block in _loaded(raw) if _is_sendable(block)
+        ]
     return known
 
 
@@ -195,25 +204,32 @@ def _add_reply(out: _Messages, reply: Replied, contents: Mapping[str, str], pars
     blocks = blocks_of(reply, contents, parsed)
     objective = f"{prompts.put_back()}\n{_content(reply.objective, contents)}"
     out.assistant(blocks, objective=objective, is_paused=_is_paused(reply, blocks))
-    out.user([_result(reply, use["id"], contents) for use in uses_of(blocks)])
+    out.user([_result(reply, use["id"], contents, parsed) for use in uses_of(blocks)])
     if was_cut(reply, contents):
         out.user([_text(prompts.CUT)])
 
 
-def _result(reply: Replied, use: str, contents: Mapping[str, str]) -> Block:
+def _result(reply: Replied, use: str, contents: Mapping[str, str], parsed: Parsed) -> Block:
     ended = reply.ended.get(use)
     if ended is None:
         return _filled(use, reply.started.get(use))
-    text = contents.get(ended.content)
-    given = prompts.REMOVED if text is None else result(text).text
-    block: Block = {
-        "type": "tool_result",
-        "tool_use_id": use,
-        "content": _sound(given) if given.strip() else prompts.NOTHING,
-    }
+    given = _given(ended.content, contents, parsed)
+    block: Block = {"type": "tool_result", "tool_use_id": use, "content": given}
     if ended.outcome != "ok":
         block["is_error"] = True
     return block
+
+
+def _given(hash: str, contents: Mapping[str, str], parsed: Parsed) -> str:
+    """What a call gave, as the agent is told."""
+    raw = contents.get(hash)
+    if raw is None:
+        return prompts.REMOVED
+    known = parsed.results.get(hash)
+    if known is None:
+        text = result(raw).text
+        known = parsed.results[hash] = _sound(text) if text.strip() else prompts.NOTHING
+    return known
 
 
 def _filled(use: str, started: ToolStarted | None) -> Block:

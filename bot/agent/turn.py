@@ -21,7 +21,7 @@ from bot.agent import compaction, prompts
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.asides import COMPACTIONS_IN_A_TURN, Asides
 from bot.agent.asks import Asks
-from bot.agent.calls import NOT_SENT, Calls, NoReply
+from bot.agent.calls import NOT_SENT, Calls, NoReply, offer
 from bot.agent.hands import Hands
 from bot.agent.record import Record
 from bot.agent.request import (
@@ -49,9 +49,8 @@ from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
 from bot.ports.clock import Clock
 from bot.ports.journal import Content, Journal, Lease
-from bot.ports.model import Json, Model, ModelReply, ModelRequest
+from bot.ports.model import Model, ModelReply, ModelRequest
 from bot.ports.sandbox import Sandbox
-from bot.tools.table import tool_schemas
 
 __all__ = ["AgentSettings", "Turns"]
 
@@ -141,14 +140,9 @@ class _Turn:
         self._tools = ToolCalls(
             record, self._hands, asks, self._settings, self._now, read_only=read_only
         )
-        self._calls = Calls(record, self._model, self._settings, turns._ids)
-        self._schemas = tool_schemas(self._hands.are_on, read_only)
-        self._system: tuple[Json, ...] = (
-            {"type": "text", "text": prompts.system(goal.kind, tools_on=self._hands.are_on)},
-        )
-        self._asides = Asides(
-            record, self._calls, self._settings, system=self._system, tools=self._schemas
-        )
+        self._offer = offer(goal.kind, tools_on=self._hands.are_on, read_only=read_only)
+        self._calls = Calls(record, self._model, self._settings, turns._ids, self._offer)
+        self._asides = Asides(record, self._calls, self._settings, self._offer)
         self._cuts = self._pauses = self._empties = self._compactions = 0
         self._output = self._misses = 0
         self._is_first = True
@@ -320,8 +314,8 @@ class _Turn:
             model=settings.model,
             max_tokens=most,
             messages=self._record.messages(),
-            system=self._system,
-            tools=self._schemas,
+            system=self._offer.system,
+            tools=self._offer.tools,
             timeout_s=settings.call_timeout_s,
             goal=self._record.goal.id,
             compact_at=settings.compact_at if has_own else None,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adapters.rehearsal.signing import sign
 from bot.agent import compaction
-from bot.agent.request import blocks_of, uses_of
+from bot.agent.request import Parsed, blocks_of, uses_of
 from bot.agent.results import kept
 from bot.agent.transcript import Transcript
 from bot.errors import IllegalMove, Refused
@@ -156,7 +156,7 @@ def _tools(session: Session, goal: str) -> None:
     last = session.folds[goal].own.last
     if last is None:
         return
-    for use in uses_of(blocks_of(last, session.contents, {})):
+    for use in uses_of(blocks_of(last, session.contents, Parsed())):
         what = session.draw(st.sampled_from(["nothing", "start", "end", "both", "both", "both"]))
         effects = session.draw(st.sampled_from(["none", "workspace", "conversation"]))
         if what in ("start", "both"):

@@ -14,6 +14,7 @@ from bot.ports.journal import content_hash
 from bot.ports.model import ModelReply, ModelRequest
 from tests.bot.agent.world import SETTINGS, World, changed, is_audited, last_user, said
 from tests.doubles.model import ScriptedModel, calls, reply, says
+from tests.doubles.sandbox import MemorySandbox, MemorySession
 
 
 def a_world(*answers: Any, **more: Any) -> World:
@@ -95,7 +96,7 @@ async def test_a_continuation_does_not_load_the_journal_again() -> None:
 async def test_what_a_person_says_enters_before_the_next_call() -> None:
     world = a_world(calls("glob", {"pattern": "*"}), says("In blue, then."))
     await world.opens("Paint it.")
-    world.journal.after = _once(lambda unit: world.says("Make it blue."), e.ToolStarted)
+    _while_it_runs(world, lambda: world.says("Make it blue."))
 
     goal = await world.runs()
 
@@ -126,10 +127,10 @@ async def test_an_edit_while_it_runs_is_told_as_the_new_objective() -> None:
     goal = await world.opens("Count to one.")
     text = "Count to two."
 
-    async def edit(unit: Any) -> None:
+    async def edit() -> None:
         await world.happens(e.ObjectiveEdited(world.person, content_hash(text)), texts=(text,))
 
-    world.journal.after = _once(edit, e.ToolStarted)
+    _while_it_runs(world, edit)
 
     goal = await world.runs()
 
@@ -703,3 +704,23 @@ def _once(what: Any, kind: Any) -> Any:
         return None
 
     return hook
+
+
+def _while_it_runs(world: World, what: Any) -> Any:
+    """Something that happens while a tool runs, which takes a second."""
+    call = MemorySession.call
+
+    class Slow(MemorySandbox):
+        async def open(self, workspace: str, profile: Any) -> Any:
+            session = await super().open(workspace, profile)
+
+            async def slow(tool: str, args: Any, *, timeout_s: float) -> Any:
+                world.clock.at += 1.0
+                await what()
+                return await call(session, tool, args, timeout_s=timeout_s)  # type: ignore[arg-type]
+
+            session.call = slow  # type: ignore[method-assign]
+            return session
+
+    world.sandbox = Slow()
+    world.start_anew()
