@@ -14,7 +14,7 @@ from tests.bot.agent.journals import Session, sessions
 from tests.bot.agent.validity import assert_valid
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(sessions())
 def test_every_journal_of_a_session_makes_a_valid_request_for_each_of_its_goals(
     session: Session,
@@ -35,7 +35,7 @@ def test_a_journal_that_ends_anywhere_makes_a_valid_request(
         assert_valid(build(lines, session.contents, goal=goal))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(sessions())
 def test_what_a_person_said_is_told_exactly_once(session: Session) -> None:
     goal = session.lines[0].goal
@@ -53,7 +53,7 @@ def test_what_a_person_said_is_told_exactly_once(session: Session) -> None:
         assert not mark or text.count(mark) == 1 or (is_alone and mark not in text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(sessions())
 def test_what_was_sent_once_stays_the_beginning_of_what_is_sent_later(session: Session) -> None:
     goal = session.lines[0].goal

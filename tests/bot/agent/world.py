@@ -19,7 +19,7 @@ from bot.ports.model import Json, Model, ModelRequest
 from bot.ports.sandbox import Sandbox
 from tests.bot.agent.validity import assert_valid
 from tests.doubles.model import ScriptedModel
-from tests.doubles.sandbox import MemorySandbox
+from tests.doubles.sandbox import MemorySandbox, MemorySession
 from tests.doubles.store import MemoryStore
 
 SETTINGS = AgentSettings("agent-model")
@@ -249,3 +249,46 @@ def is_audited(goal: Goal) -> bool:
 def changed(settings: AgentSettings, **more: Any) -> AgentSettings:
     """The settings with some values changed."""
     return replace(settings, **more)
+
+
+def a_world(*answers: Any, **more: Any) -> World:
+    """A world whose model answers these, in order."""
+    return World(ScriptedModel(list(answers), **more))
+
+
+def use(name: str, args: dict[str, Any], id: str) -> dict[str, Any]:
+    """A block that calls a tool."""
+    return {"type": "tool_use", "id": id, "name": name, "input": args}
+
+
+def once(what: Any, kind: Any) -> Any:
+    """A hook that acts at the first unit with an event of a kind."""
+    left = [True]
+
+    def hook(unit: Any) -> Any:
+        if left[0] and any(isinstance(event, kind) for event in unit.events):
+            left[0] = False
+            return what(unit)
+        return None
+
+    return hook
+
+
+def while_it_runs(world: World, what: Any) -> Any:
+    """Something that happens while a tool runs, which takes a second."""
+    call = MemorySession.call
+
+    class Slow(MemorySandbox):
+        async def open(self, workspace: str, profile: Any) -> Any:
+            session = await super().open(workspace, profile)
+
+            async def slow(tool: str, args: Any, *, timeout_s: float) -> Any:
+                world.clock.at += 1.0
+                await what()
+                return await call(session, tool, args, timeout_s=timeout_s)  # type: ignore[arg-type]
+
+            session.call = slow  # type: ignore[method-assign]
+            return session
+
+    world.sandbox = Slow()
+    world.start_anew()
