@@ -3,10 +3,8 @@
 import asyncio
 import logging
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from adapters.claude.clients import Endpoint
-from adapters.claude.endpoint import ClaudeModel
 from adapters.claude.endpoint_state import EndpointState, Trouble
 from adapters.store.open import Store
 from bot.errors import BadSettings, HeadwayError
@@ -14,10 +12,13 @@ from bot.ports.clock import Clock
 from bot.ports.journal import EndpointRow
 from bot.settings import Settings
 
+if TYPE_CHECKING:
+    from adapters.claude.endpoint import ClaudeModel
+
 log = logging.getLogger(__name__)
 
 
-def build_model(settings: Settings, clock: Clock, **more: Any) -> ClaudeModel:
+def build_model(settings: Settings, clock: Clock, **more: Any) -> "ClaudeModel":
     """The model's endpoint as the settings name it; connects to nothing yet.
 
     Raises:
@@ -28,6 +29,10 @@ def build_model(settings: Settings, clock: Clock, **more: Any) -> ClaudeModel:
             "There is no key for the model. Set ANTHROPIC_API_KEY or HEADWAY_API_KEY, "
             "or see `headway demo`, which needs none."
         )
+    # Loading the SDK takes a second, and whoever only reads needs none.
+    from adapters.claude.clients import Endpoint
+    from adapters.claude.endpoint import ClaudeModel
+
     endpoint = Endpoint(
         name=settings.base_url or settings.provider,
         provider=settings.provider,
@@ -42,7 +47,7 @@ def build_model(settings: Settings, clock: Clock, **more: Any) -> ClaudeModel:
 
 async def open_model(
     stack: AsyncExitStack, settings: Settings, clock: Clock, store: Store
-) -> ClaudeModel:
+) -> "ClaudeModel":
     """The endpoint, going on from what an earlier process knew of its trouble."""
     rows = {row.name: row for row in await store.leases.endpoints()}
     keeper = _EndpointKeeper(store)
