@@ -133,9 +133,9 @@ def woken(wait: Wait | None, why: str) -> str:
 
 
 def still_pending(wait: Wait | None) -> str:
-    """What a turn is told when a message ended a wait before its time."""
+    """What a turn is told when a person ended a wait before its time."""
     named = f" for {wait.kind}: {wait.ref}" if wait is not None else ""
-    return f"[Automatic] Your wait{named} was still pending. It is withdrawn by this message."
+    return f"[Automatic] Your wait{named} was still pending, and is withdrawn."
 
 
 def withdrawn(what: str) -> str:

@@ -259,10 +259,10 @@ class Strand:
         before: dict[str, Any],
     ) -> None:
         owner = self.row.get("owner", "")
+        if rule == "wait_withdrawn":
+            self._notes.append(Said(seq, prompts.still_pending(before["wait"])))
         match event:
             case MessageReceived():
-                if rule == "wait_withdrawn":
-                    self._notes.append(Said(seq, prompts.still_pending(before["wait"])))
                 said = Said(seq, prompts.person(event.by, owner), event.content, is_persons=True)
                 self._held.append((self.row.get("messages", 0), 0, said))
             case ObjectiveEdited():

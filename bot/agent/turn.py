@@ -54,6 +54,9 @@ from bot.ports.sandbox import Sandbox
 
 __all__ = ["AgentSettings", "Turns"]
 
+LEAST_COMPACT_AT: Final = 50_000
+"""The endpoint's own compaction takes no smaller trigger
+(https://platform.claude.com/docs/en/build-with-claude/compaction)."""
 MISSES: Final = 3
 """Units that a goal at work does not take, before it counts as a defect."""
 EMPTY_REPLIES: Final = 2
@@ -318,7 +321,7 @@ class _Turn:
             tools=self._offer.tools,
             timeout_s=settings.call_timeout_s,
             goal=self._record.goal.id,
-            compact_at=settings.compact_at if has_own else None,
+            compact_at=max(settings.compact_at, LEAST_COMPACT_AT) if has_own else None,
             container=container_of(self._record.transcript.own.pieces, self._record.contents),
         )
 

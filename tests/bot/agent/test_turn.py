@@ -15,7 +15,7 @@ from tests.bot.agent.world import (
     said,
     while_it_runs,
 )
-from tests.doubles.model import ScriptedModel, calls, says
+from tests.doubles.model import ScriptedModel, calls, reply, says
 
 
 async def test_a_turn_of_two_calls_and_a_reading_tool_takes_four_commits() -> None:
@@ -217,3 +217,46 @@ async def test_erased_words_leave_the_next_request() -> None:
     assert "555" in said(world.model.requests[0])
     assert "555" not in said(world.model.requests[1])
     assert prompts.REMOVED in said(world.model.requests[1])
+
+
+async def test_blocks_of_any_kind_go_back_as_they_came() -> None:
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    unknown = {"type": "block_of_tomorrow", "payload": {"deep": [1, None, "ü"]}}
+    called = {"type": "tool_use", "id": "t1", "name": "glob", "input": {"pattern": "*"}}
+    world = a_world(reply(thought, unknown, called), says("Done."))
+    await world.opens("Go.")
+
+    await world.runs()
+
+    assert world.model.requests[1].messages[1]["content"] == [thought, unknown, called]
+
+
+async def test_a_wait_that_a_person_ends_is_told_as_still_pending() -> None:
+    wait = {"kind": "message", "ref": "a word", "reason": "They know."}
+    later = {**wait, "kind": "time", "until": "2100-01-01T00:00:00Z"}
+    world = a_world(calls("wait_for", later), says("I wait."), says("Now."))
+    await world.opens("Wait.")
+    await world.runs()
+    await world.happens(e.Resumed(world.person))
+
+    await world.runs()
+
+    assert "(time: a word)" not in said(world.model.requests[2])
+    assert "Your wait for time: a word was still pending" in said(world.model.requests[2])
+    await world.checks()
+
+
+async def test_a_goal_that_goes_on_with_an_earlier_one_hears_what_that_one_said() -> None:
+    world = a_world(says("The report is in artifacts/."), says("With figures now."))
+    await world.opens("Write a report.")
+    await world.runs()
+    await world.audits("complete")
+    await world.opens("The figures are missing.", id="g2")
+
+    await world.runs("g2")
+
+    request = world.model.requests[1]
+    assert [message["role"] for message in request.messages] == ["user", "assistant", "user"]
+    assert "Write a report." in said(request)
+    assert request.messages[2]["content"][0]["text"].endswith("The figures are missing.")
+    await world.checks()
