@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.store import schema
+from adapters.store.open import POSTGRES, SQLITE, unknown_kind
 from adapters.store.sqlite import check, translated
 from bot.errors import StoreUnusable
 
@@ -31,12 +32,21 @@ class Look:
         return self.version is not None and self.version != schema.HEAD
 
 
-def look_at_sqlite(path: Path) -> Look:
-    """The file at `path`.
+def look(url: str, *, state_dir: Path) -> Look:
+    """What is at `url`, as `open_store` reads it.
 
     Raises:
-        StoreBusy, StoreUnusable: it is damaged, no database, newer, or closed to this user.
+        BadSettings: no such kind of database.
+        StoreBusy, StoreUnusable: damaged, no database, newer, out of reach, or closed to us.
     """
+    if url.startswith(SQLITE):
+        return _sqlite(state_dir / url.removeprefix(SQLITE))
+    if url.startswith(POSTGRES):
+        return _postgres("postgresql://" + url.partition("://")[2])
+    raise unknown_kind(url)
+
+
+def _sqlite(path: Path) -> Look:
     if not path.exists():
         return Look(is_there=False)
     if not os.access(path, os.R_OK | os.W_OK):
@@ -51,6 +61,27 @@ def look_at_sqlite(path: Path) -> Look:
         raise translated(error, path) from error
     schema.needs_migration(version, str(path))
     return Look(is_there=True, version=version, owner=_owner(path))
+
+
+def _postgres(url: str) -> Look:
+    import psycopg
+
+    from adapters.store.postgres import connect
+    from adapters.store.postgres import translated as translated_postgres
+
+    try:
+        with connect(url) as found:
+            found.execute("SET default_transaction_read_only = on")
+            row = found.execute("SELECT to_regclass('alembic_version')").fetchone()
+            is_there = row is not None and row[0] is not None
+            [version] = (found.execute(schema.VERSION_SQL).fetchone() if is_there else None) or (
+                None,
+            )
+            name = f"The database {found.info.dbname}"
+    except psycopg.Error as error:
+        raise translated_postgres(error) from error
+    schema.needs_migration(version, name)
+    return Look(is_there=True, version=version)
 
 
 def _owner(path: Path) -> int | None:

@@ -65,6 +65,15 @@ async def open_store(
         )
 
 
+def unknown_kind(url: str) -> BadSettings:
+    """What is said of a URL that is no known kind of database's."""
+    kind = url.partition(":")[0]
+    return BadSettings(
+        f"{kind!r} is no kind of database that is known here: "
+        "give sqlite:///FILE or postgresql://USER@HOST/NAME."
+    )
+
+
 def _connected(
     stack: AsyncExitStack, url: str, clock: Clock, state_dir: Path
 ) -> tuple[Database, Source]:
@@ -76,8 +85,4 @@ def _connected(
         from adapters.store.postgres import open_postgres
 
         return open_postgres("postgresql://" + url.partition("://")[2])
-    kind = url.partition(":")[0]
-    raise BadSettings(
-        f"{kind!r} is no kind of database that is known here: "
-        "give sqlite:///FILE or postgresql://USER@HOST/NAME."
-    )
+    raise unknown_kind(url)

@@ -23,7 +23,7 @@ from bot.errors import HeadwayError
 from bot.settings import Settings, read_settings
 
 QUICK_S: Final = 10.0
-MODEL_S: Final = 15.0
+MODEL_S: Final = 20.0
 """Two one-token calls, each with its own connection."""
 
 

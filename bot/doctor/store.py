@@ -1,12 +1,9 @@
 """The check of the database: looked at, never opened for writing, made or migrated."""
 
-from typing import Final
+from urllib.parse import urlsplit
 
-from adapters.store.look import Look, look_at_sqlite
-from bot.errors import BadSettings
+from adapters.store.look import Look, look
 from bot.settings import Settings
-
-_SQLITE: Final = "sqlite:///"
 
 
 def database(settings: Settings) -> str:
@@ -16,11 +13,7 @@ def database(settings: Settings) -> str:
         StoreBusy, StoreUnusable: as found.
         BadSettings: no such kind of database.
     """
-    url = settings.database_url
-    if url.startswith(_SQLITE):
-        path = settings.state_dir / url.removeprefix(_SQLITE)
-        return _told(look_at_sqlite(path), str(path))
-    raise BadSettings("No such kind of database.")
+    return _told(look(settings.database_url, state_dir=settings.state_dir), _shown(settings))
 
 
 def _told(found: Look, name: str) -> str:
@@ -33,3 +26,11 @@ def _told(found: Look, name: str) -> str:
     if found.will_be_migrated:
         return f"{name}, of version {found.version} (backed up and migrated at the next start)"
     return f"{name}, whole, version {found.version}"
+
+
+def _shown(settings: Settings) -> str:
+    """The database's name without a password."""
+    parts = urlsplit(settings.database_url)
+    if parts.scheme == "sqlite":
+        return parts.path.removeprefix("/")
+    return f"PostgreSQL {parts.hostname or ''}{parts.path}"

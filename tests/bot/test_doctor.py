@@ -23,14 +23,14 @@ from bot.doctor.finding import Finding
 from bot.goals.limits import LIMITS
 from scheduler.control import SOCKET
 from tests.peers.messages_api import KEY, BlockingMessagesApi, started
+from tests.peers.postgres import Postgres, private_postgres
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ("claude-sonnet-5-5", "claude-haiku-5-5", "homemade-1")
 NOBODY = 65534
 DOCTOR = "import sys; from bot.doctor import run; sys.exit(run(as_json=True))"
-HASTY_DOCTOR = (
-    "from bot.doctor import checkup, model; checkup.MODEL_S, model.ANSWER_S = 4.0, 2.0; " + DOCTOR
-)
+HASTY_DOCTOR = "from bot.doctor import checkup; checkup.MODEL_S = 4.0; " + DOCTOR
+IMPATIENT_DOCTOR = "from bot.doctor import model; model.ANSWER_S = 1.0; " + DOCTOR
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,12 @@ class Patient:
 def api() -> Iterator[BlockingMessagesApi]:
     models = ("--models", ",".join(MODELS))
     with started("adapters.rehearsal.demo:script", *models) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    with private_postgres() as running:
         yield running
 
 
@@ -374,11 +380,11 @@ def test_an_endpoint_that_takes_the_call_and_says_nothing_is_named(patient: Pati
     with socket.create_server(("127.0.0.1", 0)) as silent:
         patient.set(headway_base_url=f"http://127.0.0.1:{silent.getsockname()[1]}")
 
-        code, found = in_a_process(doctor=HASTY_DOCTOR)
+        code, found = in_a_process(doctor=IMPATIENT_DOCTOR)
 
     assert code == 1
     assert found["model"].state == "wrong"
-    assert "No answer within 2 s" in found["model"].text
+    assert "No answer within 1 s" in found["model"].text
     assert "base_url" in found["model"].text
 
 
@@ -465,3 +471,42 @@ def test_an_unknown_kind_of_database_is_named(patient: Patient) -> None:
 
     assert found["database"].state == "wrong"
     assert "no kind of database" in found["database"].text
+
+
+@pytest.mark.postgres
+def test_a_postgresql_that_can_be_reached_is_told_without_its_password(
+    patient: Patient, server: Postgres
+) -> None:
+    patient.set(headway_database=server.url().replace("postgres@", "postgres:secret@"))
+
+    found = examined()
+
+    assert found["database"].state == "ok"
+    assert "filled at the first start" in found["database"].text
+    assert "secret" not in found["database"].text
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("good", "bad"), [("postgres@", "stranger@"), ("/postgres?", "/nonesuch?")]
+)
+def test_a_postgresql_that_refuses_us_is_named(
+    patient: Patient, server: Postgres, good: str, bad: str
+) -> None:
+    patient.set(headway_database=server.url().replace(good, bad))
+
+    found = examined()
+
+    assert found["database"].state == "wrong"
+    assert "does not exist" in found["database"].text
+    assert "check user, password and database name" in found["database"].text
+
+
+def test_a_postgresql_out_of_reach_is_named(patient: Patient) -> None:
+    patient.set(headway_database=f"postgresql://postgres@/headway?host={patient.home}")
+
+    found = examined()
+
+    assert found["database"].state == "wrong"
+    assert "out of reach" in found["database"].text
+    assert "check HEADWAY_DATABASE." in found["database"].text
