@@ -50,6 +50,7 @@ class Delivery:
         self._manner = manner
         self._clock = clock
         self._look = asyncio.Event()
+        self._draining = asyncio.Lock()
 
     def notify(self) -> None:
         """Look now: there may be something to send."""
@@ -64,8 +65,9 @@ class Delivery:
                 await asyncio.wait_for(self._look.wait(), LOOK_S)
 
     async def drain(self) -> None:
-        """Send everything that is due now."""
-        await asyncio.gather(*(self._drain(chat) for chat in self._chats))
+        """Send everything that is due now; returns when what is on its way has arrived, too."""
+        async with self._draining:
+            await asyncio.gather(*(self._drain(chat) for chat in self._chats))
 
     async def _drain(self, chat: Chat) -> None:
         try:
