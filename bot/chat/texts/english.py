@@ -301,6 +301,8 @@ ENGLISH: Final[Mapping[str, str]] = {
     "terminal.back": "Back in the room.",
     "terminal.detached": "Goals go on without this screen.",
     "terminal.left": "Goodbye. What is under way goes on when Headway runs again.",
+    "terminal.ending": "The running step may end, at most {s:g} s; Ctrl-C ends it at once.",
+    "terminal.starting": "Starting Headway",
     "terminal.needs_you": "{goal} waits for a person, and there is no more input.",
     "terminal.unknown_local": "There is no {name} here. {local}",
 }

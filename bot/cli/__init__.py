@@ -1,0 +1,237 @@
+"""
+The command line: `headway`.
+
+Rule 1: an error of ours is one sentence on standard error and an exit code, never a traceback.
+Rule 2: whoever holds the state folder works; other commands speak to it, or only read.
+"""
+
+import asyncio
+import io
+import logging
+import secrets
+import sys
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any, Final, NoReturn, TextIO, TypeVar
+
+import typer
+
+from bot.errors import HeadwayError, Ours
+from bot.settings import Settings, read_settings
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+INTERRUPTED: Final = 130
+LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+EPILOG: Final = (
+    "For example:\n\n"
+    '[cyan]headway chat "write a haiku about tides into tides.txt"[/]\n\n'
+    "[cyan]headway goals[/]    [cyan]headway show G1[/]    [cyan]headway trace G1 --json[/]\n\n"
+    "[cyan]headway demo[/]     shows it without a key"
+)
+
+app = typer.Typer(
+    name="headway",
+    help="A long-running bot that works at goals, audits every turn, and survives being killed.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+evals = typer.Typer(no_args_is_help=True, help="Measure the models that are configured.")
+app.add_typer(evals, name="evals")
+
+GoalName = Annotated[str, typer.Argument(metavar="GOAL", help="A goal's number, such as G1.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was said before the command."""
+
+    config: Path | None
+    state_dir: Path | None
+
+    def settings(self) -> Settings:
+        """The settings, with flags before all else. Raises BadSettings."""
+        flags: dict[str, Any] = {} if self.state_dir is None else {"state_dir": self.state_dir}
+        settings = read_settings(self.config, **flags)
+        logging.basicConfig(
+            level=settings.log_level.upper(), format=LOG_FORMAT, handlers=[_ToStderr()]
+        )
+        return settings
+
+
+class _ToStderr(logging.StreamHandler[TextIO]):
+    """Writes to what standard error is now: a terminal's prompt puts itself in its place."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.setStream(sys.stderr)
+        super().emit(record)
+
+
+def main() -> NoReturn:
+    """Run the command line; the console script's entry."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except HeadwayError as error:
+        sys.exit(_told(error))
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except Exception as error:
+        log.debug("Unexpected", exc_info=error)
+        kind = type(error).__name__
+        unknown = Ours(f"Headway met an error that it does not know ({kind}: {error}). Report it.")
+        sys.exit(_told(unknown))
+    sys.exit(0)
+
+
+def _version(on: bool) -> None:
+    if on:
+        try:
+            number = version("headway")
+        except PackageNotFoundError:
+            number = "(not installed)"
+        sys.stdout.write(f"headway {number}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _before(
+    context: typer.Context,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="A headway.toml to use in place of the found one."),
+    ] = None,
+    state_dir: Annotated[
+        Path | None, typer.Option("--state-dir", help="The folder that holds everything.")
+    ] = None,
+    _: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_version, help="Show it."),
+    ] = False,
+) -> None:
+    context.obj = Given(config, state_dir)
+
+
+@app.command(epilog="[cyan]headway chat[/]    [cyan]echo '/goal list' | headway chat[/]")
+def chat(
+    context: typer.Context,
+    objective: Annotated[
+        str | None, typer.Argument(help="Start with this goal.", show_default=False)
+    ] = None,
+    until_settled: Annotated[
+        bool,
+        typer.Option(
+            "--until-settled",
+            help="End when the goals started here have: 0 complete, 3 blocked, 4 over budget, "
+            "5 cancelled, 6 waits for a person and there is no more input.",
+        ),
+    ] = False,
+) -> None:
+    """Talk to Headway in this terminal."""
+    from bot.cli import talk
+
+    settings = _given(context).settings()
+    raise typer.Exit(_wait(talk.chat(settings, objective, until_settled=until_settled)))
+
+
+@app.command()
+def run(context: typer.Context) -> None:
+    """Work at the goals until stopped, without a terminal."""
+    from bot.wiring import run_until_stopped
+
+    _wait(run_until_stopped(_given(context).settings()))
+
+
+@app.command()
+def goals(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the goals, newest first."""
+    from bot.cli import reports
+
+    _wait(reports.goals(_given(context).settings(), as_json=as_json))
+
+
+@app.command(epilog="[cyan]headway show G1[/]    [cyan]headway show G1 --json | jq .cost_usd[/]")
+def show(context: typer.Context, goal: GoalName, as_json: AsJson = False) -> None:
+    """Show all that is known of one goal."""
+    from bot.cli import reports
+
+    _wait(reports.show(_given(context).settings(), goal, as_json=as_json))
+
+
+@app.command(epilog="[cyan]headway trace G1[/]    [cyan]headway trace G1 --json[/]")
+def trace(context: typer.Context, goal: GoalName, as_json: AsJson = False) -> None:
+    """Print a goal's journal: what happened, by which rule, and what it cost."""
+    from bot.cli import reports
+
+    _wait(reports.trace(_given(context).settings(), goal, as_json=as_json))
+
+
+@app.command()
+def doctor(context: typer.Context, as_json: AsJson = False) -> None:
+    """Look for what is wrong, and say how to mend it."""
+    from bot.doctor.checkup import run as run_checkup
+
+    given = _given(context)
+    raise typer.Exit(run_checkup(given.config, state_dir=given.state_dir, as_json=as_json))
+
+
+@app.command()
+def demo(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Answer the question without asking.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the demo's folder.")] = False,
+) -> None:
+    """See a goal set, worked at, killed, restarted and completed; needs no key."""
+    from bot.demo import run as run_demo
+
+    raise typer.Exit(run_demo(_given(context).config, yes=yes, keep=keep))
+
+
+@evals.command(
+    "audit", epilog="[cyan]headway evals audit[/]    [cyan]headway evals audit --json[/]"
+)
+def evals_audit(
+    context: typer.Context,
+    cases: Annotated[
+        Path | None,
+        typer.Option("--cases", help="A folder of cases in place of the built-in ones."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play the labelled audit cases against the configured model, and print how it did."""
+    from bot.cli import reports
+
+    _wait(reports.audit_cases(_given(context).settings(), cases, as_json=as_json))
+
+
+def _wait(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _given(context: typer.Context) -> Given:
+    given = context.obj
+    return given if isinstance(given, Given) else Given(None, None)
+
+
+def _told(error: HeadwayError) -> int:
+    """Print an error as people read it; returns its exit code."""
+    ref = "".join(secrets.choice("23456789ABCDEFGHJKLMNPQRSTUVWXYZ") for _ in range(4))
+    log.info("%s (ref %s)", error, ref, exc_info=error)
+    sys.stderr.write(f"{error} (ref {ref})\n")
+    return error.exit_code

@@ -1,0 +1,160 @@
+"""
+`headway chat`: a person's talk with the Headway in this process, or with the one that runs.
+
+Rule 1: what is typed is written down first, under an id of its own; everything else follows.
+Rule 2: whoever holds the state folder works; where nobody does, this process takes it.
+"""
+
+import asyncio
+import getpass
+import sys
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rich.console import Console
+
+from adapters.console.pipes import converse
+from adapters.console.room import RoomFile, room_path
+from adapters.console.seat import Seat
+from bot.chat.parse import COMMAND, opens_thread, parse
+from bot.chat.texts import Texts
+from bot.chat.verbs import served
+from bot.errors import BadInput, HeadwayError, Ours
+from bot.ports.chat import Speaker
+from bot.settings import Settings
+from scheduler.control import ask_owner
+
+if TYPE_CHECKING:
+    from bot.wiring import Running
+
+
+async def chat(settings: Settings, objective: str | None, *, until_settled: bool) -> int:
+    """Talk until the person leaves or the goals have settled; returns the exit code.
+
+    Raises:
+        BadInput: the objective cannot be taken.
+        HeadwayError: as the process that works says.
+    """
+    texts = Texts()
+    _check_objective(objective)
+    if await ask_owner(settings.state_dir, {"do": "ping"}) is not None:
+        return await _converse(settings, _Far(settings.state_dir), objective, until_settled)
+    async with AsyncExitStack() as stack:
+        with Console(stderr=True).status(texts("terminal.starting")):
+            from bot.wiring import running
+
+            bot = await stack.enter_async_context(running(settings))
+        code = await _while_whole(bot, _converse(settings, _Near(bot), objective, until_settled))
+        if bot.worker.busy and sys.stderr.isatty():
+            sys.stderr.write(texts("terminal.ending", s=settings.shutdown_s) + "\n")
+        return code
+
+
+async def _while_whole(bot: "Running", talk: Coroutine[Any, Any, int]) -> int:
+    """The talk's exit code. Raises what ends a part of Headway, if one ends before it."""
+    talking, broken = asyncio.create_task(talk), asyncio.create_task(bot.until_broken())
+    try:
+        done, _ = await asyncio.wait((talking, broken), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (talking, broken):
+            if not task.done():
+                task.cancel()
+    if talking in done:
+        return await talking
+    await asyncio.gather(talking, return_exceptions=True)
+    await broken
+    return Ours.exit_code
+
+
+def system_user() -> Speaker:
+    """The console's person: the system's user."""
+    name = getpass.getuser()
+    return Speaker(name, name)
+
+
+class _Room(Protocol):
+    """Where a message is written down."""
+
+    goodbye: str
+    """Key of what is said at the end."""
+
+    async def say(self, text: str, thread: str) -> str:
+        """Write it down; returns its id."""
+
+    async def settle(self) -> None:
+        """Return once what was said is handled and answered."""
+
+
+class _Near:
+    """The room of the Headway in this process."""
+
+    goodbye = "terminal.left"
+
+    def __init__(self, bot: "Running") -> None:
+        self._bot = bot
+        self._person = system_user()
+
+    async def say(self, text: str, thread: str) -> str:
+        return await self._bot.console.say(self._person, text, thread)
+
+    async def settle(self) -> None:
+        await self._bot.settle()
+
+
+class _Far:
+    """The room of a Headway that runs in another process."""
+
+    goodbye = "terminal.detached"
+
+    def __init__(self, state_dir: Path) -> None:
+        self._state_dir = state_dir
+
+    async def say(self, text: str, thread: str) -> str:
+        answer = await self._ask({"do": "say", "text": text, "thread": thread})
+        return str(answer["id"])
+
+    async def settle(self) -> None:
+        await self._ask({"do": "settle"})
+
+    async def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        answer = await ask_owner(self._state_dir, request)
+        if answer is None:
+            raise HeadwayError(
+                "The Headway that held this state folder has ended. Run `headway chat` again."
+            )
+        return answer
+
+
+async def _converse(
+    settings: Settings, there: _Room, objective: str | None, until_settled: bool
+) -> int:
+    texts = Texts()
+    file = RoomFile(room_path(settings.state_dir))
+    seat = Seat(file, there.say, lambda text: opens_thread(text, texts), texts)
+    seat.catch_up()
+    if objective is not None:
+        await seat.typed(f"/{COMMAND} {objective}")
+    if sys.stdin.isatty() and sys.stdout.isatty() and not until_settled:
+        from adapters.console.terminal import Terminal
+
+        terminal = Terminal(seat, [verb.name for verb in served() if verb.name])
+        return await terminal.run(there.settle, texts(there.goodbye))
+    code = await converse(
+        seat, sys.stdin.buffer, sys.stdout, until_settled=until_settled, settle=there.settle
+    )
+    waiting = seat.waiting_for_person()
+    if until_settled and waiting is not None:
+        sys.stderr.write(texts("terminal.needs_you", goal=waiting.name) + "\n")
+    return code
+
+
+def _check_objective(objective: str | None) -> None:
+    """Refuse an objective that cannot be taken, before anything is started for it."""
+    if objective is None:
+        return
+    texts = Texts()
+    if not objective.strip():
+        raise BadInput(texts("bad.empty"))
+    parse(f"/{COMMAND} {objective}", texts, in_thread=False)
