@@ -146,6 +146,16 @@ def visible_text(blocks: Iterable[Json]) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
+def forced_text(raw: str) -> str:
+    """The `text` that a reply's forced tool call holds, else what the reply says."""
+    blocks = _loaded(raw)
+    for use in uses_of(blocks):
+        given = use.get("input")
+        if isinstance(given, dict) and isinstance(given.get("text"), str):
+            return str(given["text"])
+    return visible_text(blocks)
+
+
 class _Messages:
     """Messages in the making: roles alternate, and nothing is empty."""
 
@@ -249,16 +259,6 @@ def _spoken(said: Said, contents: Mapping[str, str]) -> str:
     if said.is_forced:
         text = forced_text(text)
     return f"{said.label}\n{text}" if text.strip() else said.label
-
-
-def forced_text(raw: str) -> str:
-    """The `text` that a reply's forced tool call holds, else what the reply says."""
-    blocks = _loaded(raw)
-    for use in uses_of(blocks):
-        given = use.get("input")
-        if isinstance(given, dict) and isinstance(given.get("text"), str):
-            return str(given["text"])
-    return visible_text(blocks)
 
 
 def _content(hash: str, contents: Mapping[str, str]) -> str:

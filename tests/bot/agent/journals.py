@@ -136,7 +136,7 @@ def _call(session: Session, goal: str) -> None:
 
 
 def _settle(session: Session, goal: str, call: str) -> None:
-    blocks, stop_reason = session.draw(_replies(session))
+    blocks, stop_reason = session.draw(replies(session))
     content = session.text(json.dumps(blocks)) if blocks else ""
     session.apply(
         goal,
@@ -280,7 +280,8 @@ _USUAL = ("turn", "call", "tools", "call", "tools", "call", "end", "audit", "tur
 
 
 @st.composite
-def _replies(draw: Draw, session: Session) -> tuple[list[Block], str]:
+def replies(draw: Draw, session: Session) -> tuple[list[Block], str]:
+    """The blocks of a reply of any kind, and its stop reason."""
     shapes = ["end", "end", "tools", "tools", "tools", "cut", "paused", "compacted", "empty"]
     match draw(st.sampled_from(shapes)):
         case "tools":
