@@ -18,6 +18,7 @@ from adapters.sandbox import seccomp
 from adapters.sandbox.channel import Channel
 from adapters.sandbox.confinement import Python, Wall, in_memory, synthesized_files
 from adapters.sandbox.inside.limits import Limits
+from adapters.sandbox.resting import Resting
 from adapters.sandbox.session import ConfinedSession, Pool
 from adapters.sandbox.workspace import folder_of
 from bot.errors import NoSandbox
@@ -36,11 +37,15 @@ class Bubblewrap:
         *,
         limits: Limits | None = None,
         max_sessions: int = 64,
+        rest_s: float = 0.0,
         hidden: tuple[str, ...] = (),
         bwrap: str | None = None,
         python: Python | None = None,
     ) -> None:
         """`hidden` names folders (the bot's state, say) that no session may see.
+
+        With a `rest_s` the process of a closed session waits so many seconds for the next session
+        over the same workspace; end what waits with `close`.
 
         `bwrap` and `python` are found by themselves when not given.
         """
@@ -50,6 +55,7 @@ class Bubblewrap:
         self._bwrap = bwrap
         self._python = python or this_python()
         self._pool = Pool(max_sessions)
+        self._resting = Resting(rest_s) if rest_s else None
         self._wall: Wall | None = None
         self._filter: bytes | None = None
 
@@ -67,7 +73,7 @@ class Bubblewrap:
         """As in the port: a command is run confined, in a workspace that is thrown away."""
         name = f".check-{os.getpid()}-{os.urandom(4).hex()}"
         try:
-            session = await self.open(name, "workspace")
+            session = await self._begun(name, "workspace")
             try:
                 outcome = await session.call("bash", {"command": "echo $$"}, timeout_s=_PROBE_S)
             finally:
@@ -83,6 +89,20 @@ class Bubblewrap:
 
     async def open(self, workspace: str, profile: Profile) -> Session:
         """As in the port."""
+        if self._resting is None:
+            return await self._begun(workspace, profile)
+        place = workspace, profile
+        rested = self._resting.take(place)
+        if rested is not None:
+            return rested
+        return self._resting.hold(place, await self._begun(workspace, profile))
+
+    async def close(self) -> None:
+        """End the processes that rest. Sessions that are open stay."""
+        if self._resting is not None:
+            await self._resting.close()
+
+    async def _begun(self, workspace: str, profile: Profile) -> ConfinedSession:
         folder = folder_of(self._workspaces, workspace)
         wall = self._built()
 

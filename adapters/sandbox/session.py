@@ -101,6 +101,11 @@ class ConfinedSession:
         return self._turn.locked()
 
     @property
+    def is_alive(self) -> bool:
+        """True while its process lives."""
+        return self._channel is not None and self._channel.is_alive
+
+    @property
     def pid(self) -> int | None:
         """The outermost confined process, while there is one."""
         return self._channel.pid if self._channel is not None else None

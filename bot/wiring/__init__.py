@@ -53,6 +53,10 @@ SETTLE_S: Final = 20.0
 LAST_POSTS_S: Final = 1.0
 """How long a shutdown lets the outbox go on."""
 
+SANDBOX_RESTS_S: Final = 60.0
+"""How long the idle process of a goal's sandbox waits for its next turn."""
+LEAST_SANDBOXES: Final = 64
+
 Wrap = Callable[[Any], Any]
 
 
@@ -128,7 +132,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         learning = asyncio.create_task(claude.learn(), name="learning")
         stack.callback(learning.cancel)
         model = around.model(claude)
-        sandbox = around.sandbox(await _sandbox(settings))
+        sandbox = around.sandbox(await _sandbox(stack, settings))
         console = ConsoleChat(settings.state_dir, clock)
         manner = Manner()
         delivery = Delivery(
@@ -229,12 +233,20 @@ def build_sandbox(settings: Settings) -> Sandbox:
     if settings.sandbox == "none":
         log.warning("Tools run UNCONFINED: the sandbox is `none` by the settings.")
         return Unconfined(workspaces)
-    return Bubblewrap(workspaces, hidden=(str(settings.state_dir),))
+    return Bubblewrap(
+        workspaces,
+        hidden=(str(settings.state_dir),),
+        # What a goal's turn leaves is there for its next one.
+        rest_s=SANDBOX_RESTS_S,
+        max_sessions=max(LEAST_SANDBOXES, settings.turns_at_once),
+    )
 
 
-async def _sandbox(settings: Settings) -> Sandbox | None:
+async def _sandbox(stack: AsyncExitStack, settings: Settings) -> Sandbox | None:
     """The sandbox if it works; without one the tools are off."""
     sandbox = build_sandbox(settings)
+    if isinstance(sandbox, Bubblewrap):
+        stack.push_async_callback(sandbox.close)
     try:
         await sandbox.check()
     except NoSandbox as error:
