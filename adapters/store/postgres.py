@@ -33,7 +33,7 @@ Connection = psycopg.Connection[Any]
 BUSY_S: Final = 10.0
 """How long a caller waits for a server that is out of reach."""
 PAUSE_S: Final = 0.05
-PAUSE_MOST_S: Final = 1.0
+PAUSE_MOST_S: Final = 0.5
 CONNECT_S: Final = 5
 
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -107,7 +107,7 @@ class PostgresDatabase:
                 connection.execute("ROLLBACK")
             raise
         try:
-            done = connection.execute("COMMIT").statusmessage
+            done = connection.execute("COMMIT", prepare=False).statusmessage
         except psycopg.OperationalError as error:
             if self._has_committed():
                 return outcomes
@@ -255,13 +255,15 @@ def connect(url: str) -> Connection:
 def patiently(
     attempt: Callable[[], T], busy_s: float, between: Callable[[], None] = lambda: None
 ) -> T:
-    """Call `attempt` until it gets through, waiting longer each time, for `busy_s` at most.
+    """Call `attempt` until it gets through: again at once, then waiting longer each time.
+
+    For `busy_s` at most.
 
     Raises:
         psycopg.Error: it never did, or never will.
     """
     until = time.monotonic() + busy_s
-    pause = PAUSE_S
+    pause = 0.0
     while True:
         try:
             return attempt()
@@ -272,7 +274,7 @@ def patiently(
                 continue
             between()
         time.sleep(pause)
-        pause = min(2 * pause, PAUSE_MOST_S)
+        pause = min(max(2 * pause, PAUSE_S), PAUSE_MOST_S)
 
 
 def translated(error: BaseException) -> HeadwayError:
@@ -283,7 +285,7 @@ def translated(error: BaseException) -> HeadwayError:
         ours = Refused("This thread has a live goal already: end it first.", code="one_goal")
     elif isinstance(error, psycopg.Error) and _passes(error):
         ours = StoreBusy(
-            f"PostgreSQL is out of reach ({said}): start it, or check HEADWAY_DATABASE_URL.",
+            f"PostgreSQL is out of reach ({said}): start it, or check HEADWAY_DATABASE.",
             retry_after_s=1.0,
         )
     else:

@@ -82,7 +82,7 @@ _KEY: Final = ("goal", "ref")
 _OF_STEP: Final = (STEP.c.goal == bindparam("of_goal"), STEP.c.ref == bindparam("of_ref"))
 START_STEP: Final = upsert(
     into(STEP),
-    _KEY, "name", "turn", "seq", "state", "model", "effects", "started_at", "ended_at",
+    _KEY, "name", "turn", "seq", "state", "model", "effects", "content", "started_at", "ended_at",
     runs=STEP.c.runs + 1,
 )  # fmt: skip
 SETTLE_STEP: Final = upsert(

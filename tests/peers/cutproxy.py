@@ -1,15 +1,16 @@
 """
 A proxy between Unix sockets that cuts connections when it is told to.
 
-`cut()` ends what is open now. `cut_after(n)` lets `n` more bytes through to the server and then cuts
-whoever sent them: a statement may have arrived, its answer never will. While `is_down` nobody new
-gets through.
+`cut()` ends what is open now. `cut_after(n, ...)` lets `n` more bytes through to the server and then
+cuts whoever sent them, and so on with the next number: a statement may have arrived, its answer
+never will. While `is_down` nobody new gets through.
 """
 
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import cycle
 from pathlib import Path
 
 CHUNK = 65_536
@@ -24,6 +25,7 @@ class CutProxy:
         self._target = str(target)
         self._pairs: set[tuple[socket.socket, socket.socket]] = set()
         self._allowed: int | None = None
+        self._sizes: Iterator[int] = iter(())
         self._before_answer: bytes | None = None
         self._lock = threading.Lock()
         self._listener = socket.socket(socket.AF_UNIX)
@@ -38,10 +40,11 @@ class CutProxy:
         for pair in pairs:
             self._end(pair)
 
-    def cut_after(self, sent: int) -> None:
-        """Cut the connection that carries the `sent`-th byte to the server from now on."""
+    def cut_after(self, *sent: int, forever: bool = False) -> None:
+        """Cut the connection that carries that byte to the server, counted from the last cut."""
         with self._lock:
-            self._allowed = sent
+            self._sizes = cycle(sent) if forever else iter(sent)
+            self._allowed = next(self._sizes)
 
     def cut_answer_to(self, request: bytes) -> None:
         """Let the next request that holds these bytes through, and cut before its answer."""
@@ -103,7 +106,7 @@ class CutProxy:
             if len(data) < self._allowed:
                 self._allowed -= len(data)
                 return len(data), False
-            passes, self._allowed = self._allowed, None
+            passes, self._allowed = self._allowed, next(self._sizes, None)
             self.cuts += 1
             return passes, True
 
