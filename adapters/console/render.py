@@ -4,14 +4,17 @@ A message on a terminal. Pure: what comes out is Rich text or plain lines.
 Buttons are words here: each shows what to type.
 """
 
-from typing import Final
+from dataclasses import fields, replace
+from typing import Final, TypeVar, cast
 
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.text import Text
 
 from bot.ports.chat import Button, Shape
-from bot.ports.plain import SEPARATOR, TASK_GLYPHS, WIDE, head, options, tasks
+from bot.ports.plain import SEPARATOR, TASK_GLYPHS, WIDE, head, options, printable, tasks
+
+T = TypeVar("T")
 
 STYLES: Final = {
     "ready": "cyan",
@@ -26,6 +29,22 @@ STYLES: Final = {
     "cancelled": "dim",
 }
 TASK_STYLES: Final = {"done": "green", "doing": "bold", "open": "", "dropped": "dim strike"}
+
+
+def clean(value: T) -> T:
+    """The value with every text in it made harmless to a terminal."""
+    match value:
+        case str():
+            return cast(T, printable(value))
+        case tuple() | list():
+            return cast(T, type(value)(clean(one) for one in value))
+        case dict():
+            return cast(T, {clean(key): clean(one) for key, one in value.items()})
+        case Shape() | Button():
+            changed = {field.name: clean(getattr(value, field.name)) for field in fields(value)}
+            return cast(T, replace(value, **changed))
+        case _:
+            return value
 
 
 def post(shape: Shape) -> RenderableType:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from adapters.console.render import STYLES, TASK_STYLES
+from adapters.console.render import STYLES, TASK_STYLES, clean
 from bot.ports.plain import TASK_GLYPHS
 
 Row = Mapping[str, Any]
@@ -25,7 +25,7 @@ def goals(rows: Sequence[Row]) -> RenderableType:
     table.add_column("Cost", justify="right", no_wrap=True)
     table.add_column("Owner", no_wrap=True)
     table.add_column("Objective", overflow="ellipsis", no_wrap=True, ratio=1)
-    for row in rows:
+    for row in clean(list(rows)):
         state = Text(str(row["shown_state"]), style=STYLES.get(str(row["state"]), ""))
         objective = Text(" ".join(str(row["objective"]).split()))
         owner = Text(str(row["owner"]))
@@ -35,6 +35,7 @@ def goals(rows: Sequence[Row]) -> RenderableType:
 
 def goal(row: Row) -> RenderableType:
     """All that is known of one goal."""
+    row = clean(row)
     style = STYLES.get(str(row["state"]), "")
     head = Text.assemble(
         (str(row["goal"]), "bold cyan"),
@@ -65,7 +66,7 @@ def trace(rows: Sequence[Row]) -> RenderableType:
     table.add_column("Time", style="dim", no_wrap=True)
     table.add_column("Event", overflow="fold")
     table.add_column("Rule", no_wrap=True)
-    for row in rows:
+    for row in clean(list(rows)):
         event = Text.assemble((str(row["event"]), "bold"), f" {row['about']}")
         table.add_row(str(row["seq"]), str(row["at"])[11:19], event, _rule(row))
     return table

@@ -3,12 +3,14 @@ What a reader of the room knows: its threads, their status, what is new. Pure.
 
 Rule 1: a thread is named by the goal that its messages show (`G1`); until then it has no name.
 Rule 2: a status message is never new: it is shown in place. Everything else is printed once.
+Rule 3: what others wrote is made harmless to a terminal here, before anything shows it.
 """
 
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from adapters.console.parse import Edited, Line, Posted, SaidLine, Taken
+from adapters.console.render import clean
 from bot.ports.chat import Shape
 
 SETTLED: Final = {"complete": 0, "blocked": 3, "over_budget": 4, "cancelled": 5}
@@ -55,10 +57,12 @@ class View:
                 self.taken.add(id)
                 return None
             case SaidLine(message):
-                self.said[message.id] = line
-                return Seen(line, self._thread(message.place.thread))
+                harmless = replace(message, text=clean(message.text))
+                said = SaidLine(harmless)
+                self.said[message.id] = said
+                return Seen(said, self._thread(message.place.thread))
             case Posted() | Edited():
-                return self._shown(line)
+                return self._shown(replace(line, shape=clean(line.shape)))
 
     def named(self, name: str) -> ThreadView | None:
         """The thread that goes by this name: `G1`, or the beginning of its id."""

@@ -84,8 +84,9 @@ class Delivery:
         except OutcomeUnknown as error:
             log.warning("Whether %s arrived is unknown: %s", due.key, error)
             await self._outbox.unknown(due.key)
-        except StoreBusy:
-            raise
+        except StoreBusy as error:
+            # The claim lapses, and the row is looked up: it may be there already.
+            log.warning("What became of %s cannot be written down: %s", due.key, error)
         except Wait as error:
             await self._outbox.later(due.key, error.retry_after_s or RETRY_S)
         except Exception as error:

@@ -109,7 +109,10 @@ def _commanded(rest: str, texts: Texts) -> Said:
         return command
     if _is_greeting(rest, texts):
         return Greeting()
-    return Command(START, text=objective(rest, texts))
+    wanted = objective(rest, texts)
+    if _is_vague(wanted, texts):
+        raise BadInput(texts("bad.vague", text=wanted))
+    return Command(START, text=wanted)
 
 
 def _command(text: str, texts: Texts) -> Command | None:
@@ -208,6 +211,12 @@ def _check(text: str, texts: Texts) -> None:
 
 def _is_greeting(text: str, texts: Texts) -> bool:
     return text.lower().rstrip("!. ") in texts("words.greeting").split("|")
+
+
+def _is_vague(text: str, texts: Texts) -> bool:
+    """Nothing but words like `fix it`: nobody could tell when that is done."""
+    words = set(re.findall(r"[^\W\d_]+|\S", text.lower())) - set(".,!?")
+    return words <= set(texts("words.vague").split())
 
 
 def _is_rather_speech(command: Command) -> bool:

@@ -11,8 +11,18 @@ from bot.ports.chat import Shape
 
 TASK_GLYPHS: Final = {"done": "☑", "doing": "▸", "open": "☐", "dropped": "☒"}
 SEPARATOR: Final = " · "
+_CONTROLS: Final = {
+    code: "\N{REPLACEMENT CHARACTER}"
+    for code in (*range(32), *range(127, 160))
+    if chr(code) not in "\n\t"
+}
 WIDE: Final = 5
 """Spaces between notes of one line."""
+
+
+def printable(text: str) -> str:
+    """The text without control characters: no terminal obeys what an agent or a person wrote."""
+    return text.replace("\r\n", "\n").translate(_CONTROLS)
 
 
 def plain(shape: Shape) -> str:

@@ -154,6 +154,11 @@ ENGLISH: Final[Mapping[str, str]] = {
     "decision.withdrawn": "withdrawn",
     "decision.withdrawn.came": "→ The goal moved on without it.",
     "words.greeting": "hi|hello|hey|thanks|thank you|thx|good morning|good evening",
+    "words.vague": (
+        "fix do make finish solve handle improve continue go start run work try help it this that "
+        "thing things something stuff them all everything me us please now again on the a better "
+        "work works working done"
+    ),
     "words.approval": "approve yes|deny no",
     "words.plan": "accept yes|reject no",
     "words.sign_off": "accept yes|reject no",
@@ -235,6 +240,10 @@ ENGLISH: Final[Mapping[str, str]] = {
     "bad.empty.ask": "`ask` needs a question behind it: `ask where is the build log?`",
     "bad.empty.edit": "`edit` needs the new objective behind it.",
     "bad.empty.reopen": "`reopen` needs what is missing behind it.",
+    "bad.vague": (
+        "Nobody could tell when `{text}` is done. Say what should be true then, and of what: "
+        "for example `/goal make the tests in billing/ pass`."
+    ),
     "bad.long": (
         "That is {size} KB; at most {most} KB are taken. Put it in a file in the workspace and "
         "name the file."

@@ -83,6 +83,17 @@ async def test_the_words_of_this_seat_are_not_shown_back(seat: Seat, bench: Benc
     assert said == ["from another window"]
 
 
+async def test_a_terminal_obeys_nothing_that_others_wrote(seat: Seat, bench: Bench) -> None:
+    _, goal = await bench.start("write a haiku")
+    await complete(bench, goal, "tides\x1b[2J\x1b]0;owned\x07 rise\x9b31m")
+    await bench.deliver()
+
+    _, text = await talk(seat, bench, b"", until_settled=False)
+
+    assert "tides�[2J" in text
+    assert not set(text) & {"\x1b", "\x07", "\x9b"}
+
+
 async def talk(seat: Seat, bench: Bench, typed: bytes, *, until_settled: bool) -> tuple[int, str]:
     out = io.StringIO()
     code = await converse(

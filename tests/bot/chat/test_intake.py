@@ -1,13 +1,19 @@
 """Messages on their way to the goals: stored, in order, once."""
 
+import asyncio
 import logging
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adapters.console.parse import room
 from bot.chat.intake import Intake
 from bot.chat.rights import console_only
+from bot.chat.verbs import VERBS
 from bot.errors import StoreBusy
 from bot.goals.goal import State
 from bot.ports.chat import Incoming
@@ -116,3 +122,35 @@ async def test_bad_input_is_answered_where_it_was_said_and_nothing_is_lost(bench
     assert bench.last().startswith("To start a goal:")
     assert await bench.store.rooms.goals() == ()
     assert await bench.store.inbox.waiting() == ()
+
+
+SAYINGS = st.one_of(
+    st.sampled_from(
+        [
+            *(f"{before}{verb.name}" for verb in VERBS.values() for before in ("", "/goal ")),
+            "cancel yes", "budget +2", "budget 5 and resume", "edit do less", "reopen the tests",
+            "/goal pause G1", "/goal status G2", "/goal budget -1", "1", "2", "yes", "approve 1",
+            "hello", "/goal write a haiku", "// aside", "", "\0",
+        ]
+    ),
+    st.text(alphabet=st.characters(codec=None), max_size=20),
+)  # fmt: skip
+
+
+@given(said=st.lists(st.tuples(SAYINGS, st.booleans()), max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_whatever_is_said_is_handled_and_nothing_fails(said: list[tuple[str, bool]]) -> None:
+    async def talk(folder: Path) -> dict[str, int]:
+        bench = Bench(folder)
+        thread, _ = await bench.start()
+        for text, is_in_thread in said:
+            await bench.say(text, thread if is_in_thread else "")
+        assert await bench.store.inbox.waiting() == ()
+        answers = [*bench.answers(), *bench.answers(thread)]
+        assert not any("could not be handled" in answer for answer in answers)
+        return dict(await bench.store.records.outbox_depth())
+
+    with TemporaryDirectory() as folder:
+        depth = asyncio.run(talk(Path(folder)))
+
+    assert "failed" not in depth

@@ -157,6 +157,8 @@ def test_a_raise_may_go_on_at_once() -> None:
     [
         ("/goal ...", "An objective needs words"),
         ('/goal ""', "An objective needs words"),
+        ("/goal Fix it!", "Nobody could tell when"),
+        ("/goal please make it work", "Nobody could tell when"),
         ("/goal edit", "needs the new objective"),
         ("/goal ask", "needs a question"),
         ("/goal reopen", "needs what is missing"),
