@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any, Final, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
 from bot.goals.events import EVENTS, Event
@@ -94,7 +94,7 @@ def _mark(found: re.Match[str]) -> str:
 
 def _dump(adapter: TypeAdapter[Any], value: Any) -> str:
     try:
-        return adapter.dump_json(value).decode()
+        return to_json(value, inf_nan_mode="constants").decode()
     except PydanticSerializationError:
         # A lone surrogate: the standard library writes it as an escape.
         return json.dumps(adapter.dump_python(value), separators=(",", ":"))

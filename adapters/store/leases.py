@@ -18,7 +18,7 @@ from adapters.store.writer import Writer
 from bot.ports.journal import EndpointRow, Lease
 
 LEASE_S: Final = 30.0
-"""How long a lease lasts; its worker renews it every 10 s."""
+"""How long a lease lasts unless told otherwise; its worker renews it every 10 s."""
 
 _G, _L, _E = queries.GOAL, queries.LEASE, queries.ENDPOINT
 _FREE: Final = or_(_L.c.worker == "", _L.c.until <= bindparam("of_now"))
@@ -69,9 +69,10 @@ _ENDPOINTS: Final = select(*_E.c).order_by(_E.c.name)
 class StoreLeases:
     """Port Leases."""
 
-    def __init__(self, writer: Writer, readers: Readers) -> None:
+    def __init__(self, writer: Writer, readers: Readers, lease_s: float = LEASE_S) -> None:
         self._writer = writer
         self._readers = readers
+        self._lease_s = lease_s
 
     async def claim(self, worker: str, *, limit: int) -> tuple[Lease, ...]:
         """Take due goals that nobody holds, oldest due first, bumping each one's epoch."""
@@ -79,7 +80,7 @@ class StoreLeases:
         def job(tx: Transaction) -> tuple[Lease, ...]:
             now = tx.now()
             rows = tx.all(_CLAIM, of_now=now, of_limit=limit)
-            return tuple(_take(tx, worker, row, now) for row in rows)
+            return tuple(_take(tx, worker, row, now + self._lease_s) for row in rows)
 
         return await self._writer.do(job)
 
@@ -89,7 +90,7 @@ class StoreLeases:
         def job(tx: Transaction) -> Lease | None:
             now = tx.now()
             row = tx.one(_CLAIM_ONE, of_now=now, of_goal=goal, of_worker=worker)
-            return None if row is None else _take(tx, worker, row, now)
+            return None if row is None else _take(tx, worker, row, now + self._lease_s)
 
         return await self._writer.do(job)
 
@@ -97,7 +98,7 @@ class StoreLeases:
         """Extend the leases (goal -> epoch); returns the goals whose lease is still held."""
 
         def job(tx: Transaction) -> frozenset[str]:
-            until = tx.now() + LEASE_S
+            until = tx.now() + self._lease_s
             return frozenset(
                 goal
                 for goal, epoch in sorted(held.items())
@@ -154,7 +155,7 @@ def void_leases(tx: Transaction) -> int:
     return tx.run(_VOID)
 
 
-def _take(tx: Transaction, worker: str, row: Row, now: float) -> Lease:
+def _take(tx: Transaction, worker: str, row: Row, until: float) -> Lease:
     goal, data, epoch = row
-    tx.run(_TAKE, of_goal=goal, epoch=epoch + 1, worker=worker, until=now + LEASE_S)
+    tx.run(_TAKE, of_goal=goal, epoch=epoch + 1, worker=worker, until=until)
     return Lease(codec.load_goal(data), epoch + 1)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.store.journal import StoreJournal
-from adapters.store.leases import StoreLeases
+from adapters.store.leases import LEASE_S, StoreLeases
 from adapters.store.mail import StoreInbox, StoreOutbox
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
@@ -37,7 +37,7 @@ class Store:
 
 @asynccontextmanager
 async def open_store(
-    url: str, *, clock: Clock, limits: Limits, state_dir: Path
+    url: str, *, clock: Clock, limits: Limits, state_dir: Path, lease_s: float = LEASE_S
 ) -> AsyncIterator[Store]:
     """Open the database at `url`, migrated and ready, for as long as the context lasts.
 
@@ -56,7 +56,7 @@ async def open_store(
         stack.push_async_callback(readers.close)
         yield Store(
             journal=StoreJournal(writer, readers, limits),
-            leases=StoreLeases(writer, readers),
+            leases=StoreLeases(writer, readers, lease_s),
             inbox=StoreInbox(writer, readers),
             outbox=StoreOutbox(writer),
             rooms=StoreRooms(writer, readers),

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -157,18 +158,14 @@ async def test_a_lost_race_is_run_again(bed: Bed, postgres: Postgres, database: 
     first, second = sorted((one.id, two.id))
     with psycopg.connect(postgres.url(database, options=SHIFTED)) as rival:
         rival.execute("SELECT 1 FROM goal WHERE id = %s FOR UPDATE", (second,))
-        ours = asyncio.gather(
-            bed.commit(first, NoteLeft("x")), bed.commit(second, NoteLeft("x"))
-        )
+        ours = asyncio.gather(bed.commit(first, NoteLeft("x")), bed.commit(second, NoteLeft("x")))
         await asyncio.sleep(0.2)
         # Now each holds what the other one wants: the server ends one of the two.
         locks = asyncio.to_thread(
             rival.execute, "SELECT 1 FROM goal WHERE id = %s FOR UPDATE", (first,)
         )
-        try:
+        with suppress(psycopg.errors.DeadlockDetected):
             await locks
-        except psycopg.errors.DeadlockDetected:
-            pass
         rival.rollback()
         applied = await ours
 
@@ -181,7 +178,9 @@ async def test_a_row_that_the_database_refuses_fails_alone(store: Store, bed: Be
 
     outcomes = await asyncio.gather(
         bed.commit(goal, NoteLeft("a")),
-        store.writer.do(lambda tx: tx.connection.execute("INSERT INTO lease VALUES ('no', 1, '', 0)")),
+        store.writer.do(
+            lambda tx: tx.connection.execute("INSERT INTO lease VALUES ('no', 1, '', 0)")
+        ),
         bed.commit("none", NoteLeft("x")),
         bed.commit(goal, NoteLeft("b")),
         return_exceptions=True,
