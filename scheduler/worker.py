@@ -106,6 +106,9 @@ class Worker:
         self._look.set()
 
     async def _claim(self) -> None:
+        if self._clock.now() - self._renewed_at >= self._renew_s:
+            # The clock has jumped or the loop was held up: what is worked at here is kept first.
+            await self._renew()
         free = self._at_once - len(self._running)
         if free > 0 and not self._stopping:
             try:
@@ -124,17 +127,24 @@ class Worker:
             self._alarms.at("due", (due - self._clock.now()) / self._rate)
 
     def _begin(self, lease: Lease) -> None:
-        self._epochs[lease.goal.id] = lease.epoch
-        task = asyncio.create_task(self._drive(lease), name=f"goal {lease.goal.id}")
-        self._running[lease.goal.id] = task
-        task.add_done_callback(lambda _: self._ended(lease.goal.id))
+        goal = lease.goal.id
+        before = self._running.get(goal)
+        if before is not None:
+            before.cancel()
+        self._epochs[goal] = lease.epoch
+        task = asyncio.create_task(self._drive(lease, before), name=f"goal {goal}")
+        self._running[goal] = task
+        task.add_done_callback(lambda ended: self._ended(goal, ended))
 
-    def _ended(self, goal: str) -> None:
-        self._running.pop(goal, None)
+    def _ended(self, goal: str, task: "asyncio.Task[None]") -> None:
+        if self._running.get(goal) is task:
+            del self._running[goal]
         self._look.set()
 
-    async def _drive(self, lease: Lease) -> None:
+    async def _drive(self, lease: Lease, before: "asyncio.Task[None] | None") -> None:
         try:
+            if before is not None:
+                await asyncio.wait({before})
             await self._move(lease)
         except asyncio.CancelledError:
             # A person stopped it, the lease is lost, or we shut down: the row says what is next.
@@ -147,7 +157,9 @@ class Worker:
 
     async def _move(self, lease: Lease) -> None:
         goal = lease.goal
-        while self._is_due(goal) and not self._stopping:
+        while (
+            self._epochs.get(goal.id) == lease.epoch and self._is_due(goal) and not self._stopping
+        ):
             before = goal.seq
             try:
                 goal = await self._runners[goal.state].run(Lease(goal, lease.epoch))
@@ -164,16 +176,16 @@ class Worker:
                 return
 
     def _is_due(self, goal: Goal) -> bool:
-        if goal.id not in self._epochs or goal.due_at is None:
+        if goal.due_at is None:
             return False
         return goal.state in self._runners and goal.due_at <= self._clock.now()
 
     async def _give_back(self, lease: Lease) -> None:
-        held = self._epochs.pop(lease.goal.id, None)
-        if held is None:
+        if self._epochs.get(lease.goal.id) != lease.epoch:
             return
+        del self._epochs[lease.goal.id]
         try:
-            await self._leases.release(self._name, {lease.goal.id: held})
+            await self._leases.release(self._name, {lease.goal.id: lease.epoch})
         except HeadwayError as error:
             log.warning("A lease could not be given back and lapses by itself: %s", error)
 

@@ -124,6 +124,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
                 clock=clock,
                 limits=settings.limits,
                 state_dir=settings.state_dir,
+                lease_s=settings.lease_s,
             )
         )
         told = Told(store.journal)

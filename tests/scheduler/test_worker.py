@@ -89,6 +89,21 @@ async def test_a_lost_lease_ends_the_work() -> None:
         await _until(lambda: goal in turns.interrupted)
 
 
+async def test_a_clock_that_jumps_takes_no_goal_from_its_own_worker() -> None:
+    clock = _Skipping()
+    async with _working(MemoryStore(clock), clock=clock) as (store, turns, worker):
+        turns.during = lambda goal: asyncio.sleep(60)
+        goal = await _opened(store, 1)
+        await _until(lambda: turns.begun == [goal])
+
+        clock.skip(4000.0)
+        worker.wake(goal)
+        await asyncio.sleep(0.1)
+
+        assert turns.begun == [goal]
+        assert not turns.interrupted
+
+
 async def test_no_more_goals_are_worked_at_than_allowed() -> None:
     async with _working(at_once=2) as (store, turns, worker):
         turns.during = lambda goal: asyncio.sleep(60)
