@@ -10,7 +10,7 @@ Rule 4: the key is asked for at every attempt, so that a replaced one is seen wi
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ from adapters.claude.usage import usage_of
 from bot.errors import BadSettings, HeadwayError, ModelRefusesUs
 from bot.goals.money import Price
 from bot.ports.clock import Clock
-from bot.ports.model import ModelReply, ModelRequest
+from bot.ports.model import NOT_SENT, ModelReply, ModelRequest
 
 DRAIN_S: Final = 1.0
 """How long the end of a whole reply's stream is awaited, so that its connection can be used again."""
@@ -108,20 +108,41 @@ class ClaudeModel:
     ) -> ModelReply:
         """See `Model.call`. `on_text` must not raise. `timeout_s` is of one attempt, not of waiting."""
 
+        is_sent = False
+
         async def attempt(permit: Permit) -> ModelReply:
-            return await self._ask(request, permit.begin, on_text)
+            nonlocal is_sent
+            is_sent = True
+            try:
+                return await self._ask(request, permit.begin, on_text)
+            except HeadwayError:
+                # Answered without being served; a reply lost in flight is not waited for here.
+                is_sent = False
+                raise
+
+        try:
+            return await self._waited(request.model, attempt)
+        except asyncio.CancelledError:
+            if is_sent:
+                raise
+            raise asyncio.CancelledError(NOT_SENT) from None
+
+    async def _waited(
+        self, model: str, attempt: Callable[[Permit], Awaitable[ModelReply]]
+    ) -> ModelReply:
+        """Make attempts, each when the limiter lets it, until one is answered."""
 
         async def past_gate(_: Permit) -> ModelReply:
             return await self._limiter.run(attempt)
 
         # A model that is not found closes the gate of that model alone, not the endpoint.
-        gate = self._gates.get(request.model)
+        gate = self._gates.get(model)
         if gate is not None:
             return await gate.run(past_gate)
         try:
             return await self._limiter.run(attempt)
         except ModelRefusesUs:
-            return await self._gate(request.model).run(past_gate)
+            return await self._gate(model).run(past_gate)
 
     async def check(self) -> None:
         """See `Model.check`. Learns besides whether the model compacts by itself.

@@ -6,10 +6,10 @@ Rule 2: a reply lost in flight is charged in full and the call is made again, th
 Rule 3: a reply is settled by what is staged; the next commit writes it, with what follows from it.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
 
 from bot.agent import prompts
 from bot.agent.agent_settings import AgentSettings
@@ -20,10 +20,8 @@ from bot.errors import BadRequest, ModelBusy, ModelRefusesUs
 from bot.goals.estimate import estimate_tokens
 from bot.goals.events import CallLost, CallReleased, CallRole, CallSettled, CallStarted
 from bot.ports.journal import Content
-from bot.ports.model import Json, Model, ModelReply, ModelRequest
+from bot.ports.model import NOT_SENT, Json, Model, ModelReply, ModelRequest
 from bot.tools.table import tool_schemas
-
-NOT_SENT: Final = "not sent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +141,11 @@ class Calls:
 
     async def _send(self, request: ModelRequest) -> ModelReply:
         self.is_sent = True
-        return await self._model.call(request)
+        try:
+            return await self._model.call(request)
+        except asyncio.CancelledError as cancelled:
+            self.is_sent = cancelled.args != (NOT_SENT,)
+            raise
 
     def _settle(self, reply: ModelReply, is_kept: bool) -> None:
         contents: tuple[Content, ...] = ()

@@ -21,7 +21,7 @@ from bot.agent import compaction, prompts
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.asides import COMPACTIONS_IN_A_TURN, Asides
 from bot.agent.asks import Asks
-from bot.agent.calls import NOT_SENT, Calls, NoReply, offer
+from bot.agent.calls import Calls, NoReply, offer
 from bot.agent.hands import Hands
 from bot.agent.record import Record
 from bot.agent.request import (
@@ -49,7 +49,7 @@ from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
 from bot.ports.clock import Clock
 from bot.ports.journal import Content, Journal, Lease
-from bot.ports.model import Model, ModelReply, ModelRequest
+from bot.ports.model import NOT_SENT, Model, ModelReply, ModelRequest
 from bot.ports.sandbox import Sandbox
 
 __all__ = ["AgentSettings", "Turns"]

@@ -15,6 +15,9 @@ from bot.goals.money import Price, Usage
 Json = Mapping[str, Any]
 Role = Literal["agent", "audit", "wrap_up", "compaction", "distil"]
 
+NOT_SENT = "not sent"
+"""What a cancelled call says that was still waiting to be sent."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
@@ -73,6 +76,8 @@ class Model(Protocol):
                 (`maybe_served`), in which case the caller books the reservation and calls again.
             BadRequest: this request is invalid or was refused.
             ModelRefusesUs: only from `check`; `call` waits for the operator instead.
+            CancelledError: with `NOT_SENT` as its argument where the endpoint owes nothing: the
+                call was waiting to be sent.
         """
 
     async def check(self) -> None:

@@ -1,5 +1,6 @@
 """The turn over real HTTP to the rehearsed Messages API, which answers 400 where the real one would."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from bot.goals import events as e
 from bot.goals.goal import Goal, State
 from bot.goals.limits import LIMITS
 from bot.ports.journal import content_hash
+from bot.ports.model import NOT_SENT
+from tests.adapters.claude.clocks import FastClock
 from tests.adapters.claude.serving import served
 from tests.bot.agent.world import StepClock, World
 from tests.peers.scripts import by_objective
@@ -56,6 +59,28 @@ async def test_a_rehearsed_goal_goes_the_same_way_over_the_database(
         open_store("sqlite:///db", clock=clock, limits=LIMITS, state_dir=tmp_path) as store,
     ):
         await _plays(World(model, clock=clock, store=store), script, restarts=True)
+
+
+async def test_a_stop_while_the_endpoint_is_overloaded_costs_nothing() -> None:
+    async with served(by_objective, model="agent-model", clock=FastClock()) as (api, model):
+        world = World(model)
+        await api.fault({"status": 529}, count=None)
+        await world.opens("Do it.")
+        task = asyncio.ensure_future(world.runs())
+        while not await api.calls():
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        await world.happens(e.Stopped(world.person))
+
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    goal = await world.journal.inner.goal("g1")
+    assert goal.state is State.PAUSED
+    assert goal.ledger.tokens == 0
+    assert not goal.ledger.open
+    assert (await world.events(e.CallReleased))[-1].reason == NOT_SENT
 
 
 async def _plays(world: World, script: str, *, restarts: bool) -> None:
