@@ -42,7 +42,9 @@ def run(config: Path | None = None, *, yes: bool = False, keep: bool = False) ->
             return asyncio.run(_shown(stage, screen, yes=yes, keep=keep))
     except (KeyboardInterrupt, Left):
         screen.still()
-        screen.say("\n[bold]Ended by you[/], with every process of the demo.")
+        if stage is not None:
+            _end_at_once(stage, keep=keep)
+        screen.say("\n[bold]Ended by you[/], and every process of the demo with it.")
         return BY_PERSON
     except HeadwayError as error:
         screen.still()
@@ -167,6 +169,15 @@ def _program() -> str:
         return "headway"
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _end_at_once(stage: Stage, *, keep: bool) -> None:
+    """Without the grace of a shutdown, which nothing here needs, and whole despite a second Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        stage.close(keep=keep, at_once=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

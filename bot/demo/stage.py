@@ -103,19 +103,19 @@ class Stage:
         except OSError:
             return ""
 
-    def end(self) -> None:
-        """End what runs. Idempotent."""
+    def end(self, *, at_once: bool = False) -> None:
+        """End what runs, with or without the grace of a shutdown. Idempotent."""
         for process in (self._bot, self._model):
             if process is not None and process.poll() is None:
-                process.send_signal(signal.SIGTERM)
+                process.send_signal(signal.SIGKILL if at_once else signal.SIGTERM)
         for process in (self._bot, self._model):
             if process is not None:
                 _ended(process)
         self._bot = self._model = None
 
-    def close(self, *, keep: bool) -> None:
+    def close(self, *, keep: bool, at_once: bool = False) -> None:
         """End what runs and remove the folder, unless it is to be kept. Idempotent."""
-        self.end()
+        self.end(at_once=at_once)
         if not keep:
             shutil.rmtree(self.folder, ignore_errors=True)
 
