@@ -8,8 +8,8 @@ from typing import Final, Literal
 from bot.chat.texts import Texts
 from bot.errors import BadInput
 from bot.goals.goal import Goal
-from bot.goals.limits import LEAST_BUDGET_TOKENS
-from bot.goals.money import NANO, Budget, left_nano_usd, left_tokens
+from bot.goals.limits import LEAST_BUDGET_TOKENS, LIMITS
+from bot.goals.money import NANO, Budget, Ledger, left_nano_usd, left_tokens
 
 Unit = Literal["usd", "tokens", "hours"]
 
@@ -109,17 +109,35 @@ def spent(goal: Goal, texts: Texts) -> str:
 
 
 def spent_of(goal: Goal, texts: Texts) -> str:
-    """`$0.84 of $2.00`, in the unit whose limit is nearest to being reached, money first."""
-    unit = limit_reached(goal) or _shown_unit(goal)
+    """`$0.84 of $2.00`, in the unit whose limit was reached, else in money where it is known."""
+    return of_limit(goal, limit_reached(goal) or _shown_unit(goal), texts)
+
+
+def of_limit(goal: Goal, unit: Unit, texts: Texts) -> str:
+    """What is spent of one of the goal's limits."""
     if unit == "tokens":
-        of = texts("tokens", n=count(goal.budget.tokens or 0))
-        return texts("of", part=count(goal.ledger.tokens), whole=of)
+        whole = texts("tokens", n=count(goal.budget.tokens or 0))
+        return texts("of", part=count(goal.ledger.tokens), whole=whole)
     if unit == "hours":
-        of = texts("hours", n=_hours(goal.budget.active_s or 0.0))
-        return texts("of", part=_hours(goal.ledger.active_s), whole=of)
+        whole = texts("hours", n=_hours(goal.budget.active_s or 0.0))
+        return texts("of", part=_hours(goal.ledger.active_s), whole=whole)
     if goal.budget.nano_usd is None:
         return spent(goal, texts)
     return texts("of", part=spent(goal, texts), whole=usd(goal.budget.nano_usd))
+
+
+def reached(budget: Budget, ledger: Ledger) -> tuple[Unit, ...]:
+    """The limits that leave nothing to go on with, as the rule of Resume sees them."""
+    tokens, money = left_tokens(budget, ledger), left_nano_usd(budget, ledger)
+    time = budget.active_s
+    found: list[Unit] = []
+    if time is not None and ledger.active_s >= time:
+        found.append("hours")
+    if money is not None and money <= 0:
+        found.append("usd")
+    if tokens is not None and tokens <= LIMITS.audit_held_back_tokens:
+        found.append("tokens")
+    return tuple(found)
 
 
 def limit_reached(goal: Goal) -> Unit | None:
@@ -127,8 +145,10 @@ def limit_reached(goal: Goal) -> Unit | None:
     if goal.state != "over_budget":
         return None
     budget, ledger = goal.budget, goal.ledger
-    if budget.active_s is not None and ledger.active_s >= budget.active_s:
-        return "hours"
+    used_up = reached(budget, ledger)
+    if used_up:
+        return used_up[0]
+    # The next call did not fit: the limit with the smaller share left.
     tokens, money = left_tokens(budget, ledger), left_nano_usd(budget, ledger)
     if money is None or ledger.has_unknown_price:
         return "tokens"
@@ -137,11 +157,30 @@ def limit_reached(goal: Goal) -> Unit | None:
     return "tokens" if tokens / budget.tokens < money / budget.nano_usd else "usd"
 
 
+def raise_of(goal: Goal, unit: Unit, texts: Texts) -> tuple[str, str]:
+    """A raise that leaves something to go on with: as it is typed, and as a button shows it."""
+    budget, ledger = goal.budget, goal.ledger
+    if unit == "usd":
+        dollars = 2 * _steps(ledger.nano_usd - (budget.nano_usd or 0), 2 * NANO)
+        return f"+{dollars}", f"${dollars}"
+    if unit == "tokens":
+        thousands = 500 * _steps(ledger.tokens - (budget.tokens or 0), 500_000)
+        shown = count(thousands * 1_000)
+        return f"+{shown} tokens", texts("tokens", n=shown)
+    hours = 2 * _steps(int(ledger.active_s - (budget.active_s or 0.0)), 7200)
+    return f"+{hours} h", texts("hours", n=hours)
+
+
 def _shown_unit(goal: Goal) -> Unit:
     unknown = goal.ledger.has_unknown_price and goal.ledger.nano_usd == 0
     if goal.budget.tokens is not None and (unknown or goal.budget.nano_usd is None):
         return "tokens"
     return "usd"
+
+
+def _steps(over: int, step: int) -> int:
+    """How many steps cover what is over the limit and leave at least half a step."""
+    return max(1, -(-(over + step // 2) // step))
 
 
 def _unit(dollar: str, unit: str) -> Unit | None:

@@ -9,7 +9,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from bot.chat import views
-from bot.chat.amounts import budget_with, spent
+from bot.chat.amounts import (
+    budget_with,
+    limit_reached,
+    of_limit,
+    raise_of,
+    reached,
+    spent,
+)
 from bot.chat.facts import Manner, gather
 from bot.chat.heard import Heard, goal_id
 from bot.chat.parse import Command, objective
@@ -172,6 +179,7 @@ class Commands:
             "state": texts(f"state.{now.state}") if now else "",
             "number": now.decision.number if now and now.decision else "",
             "message": str(error),
+            **(self._used_up(now) if now else {"used": "", "raise_by": ""}),
         }
         await self.answer(heard, texts.first(f"refused.{error.code}", "refused.other", **values))
 
@@ -281,12 +289,18 @@ class Commands:
             raise Refused("The goal has ended.", code="final")
         budget = budget_with(goal, amount, texts)
         rests = goal.state in (State.PAUSED, State.BLOCKED, State.OVER_BUDGET)
-        resumed = (Resumed(heard.person),) if amount.resumes and rests else ()
+        still = goal.state is State.OVER_BUDGET and bool(reached(budget, goal.ledger))
+        resumed = (Resumed(heard.person),) if amount.resumes and rests and not still else ()
         applied = await self.commit(heard, goal, BudgetSet(heard.person, budget), *resumed)
-        key = "said.budget_set.resume" if rests else "said.budget_set"
-        key = "said.budget_set.resumed" if resumed else key
-        limits = views.budget_text(budget, self._desk.manner)
-        await self._tell(heard, key, goal, budget=limits, spent=spent(applied.goal, texts))
+        key = "still" if still else "resumed" if resumed else "resume" if rests else "set"
+        await self._tell(
+            heard,
+            f"said.budget_set.{key}",
+            goal,
+            budget=views.budget_text(budget, self._desk.manner),
+            spent=spent(applied.goal, texts),
+            **self._used_up(applied.goal),
+        )
 
     async def _reopen(self, heard: Heard, goal: Goal, command: Command) -> None:
         texts = self._desk.manner.texts
@@ -339,6 +353,13 @@ class Commands:
     async def _objective(self, goal: Goal) -> str:
         texts = await self._desk.journal.contents(goal.session, (goal.objective,))
         return texts.get(goal.objective, "")
+
+    def _used_up(self, goal: Goal) -> dict[str, str]:
+        """What a goal has used up of its budget, and a raise that lets it go on."""
+        texts = self._desk.manner.texts
+        units = reached(goal.budget, goal.ledger) or (limit_reached(goal) or "usd",)
+        used = texts("list_of").join(of_limit(goal, unit, texts) for unit in units)
+        return {"used": used, "raise_by": raise_of(goal, units[0], texts)[0]}
 
     def _name(self, goal: Goal) -> str:
         return self._desk.manner.texts("goal", number=goal.number)

@@ -5,7 +5,7 @@ Rule 1: the shapes are those of the golden files, the same on every network.
 Rule 2: a reason is a code; its sentence says what is true of that code, and the mend.
 """
 
-from bot.chat.amounts import limit_reached, spent, spent_of
+from bot.chat.amounts import limit_reached, raise_of, spent, spent_of
 from bot.chat.facts import Facts, Manner
 from bot.chat.status import buttons, details, status, turns
 from bot.chat.times import duration, moment
@@ -13,8 +13,6 @@ from bot.goals.goal import Decision
 from bot.ports.chat import Button, Shape
 from bot.ports.mail import Due
 from bot.ports.question import read
-
-_ADD = {"usd": "+2", "tokens": "+500k tokens", "hours": "+2 h"}
 
 
 def shape(due: Due, facts: Facts, manner: Manner) -> Shape:
@@ -112,14 +110,14 @@ def _blocked(due: Due, facts: Facts, manner: Manner) -> Shape:
 
 def _over_budget(due: Due, facts: Facts, manner: Manner) -> Shape:
     goal, texts = facts.goal, manner.texts
-    unit = limit_reached(goal) or "usd"
+    typed, shown = raise_of(goal, limit_reached(goal) or "usd", texts)
     return Shape(
         "💰",
         texts("state.over_budget"),
         _head(facts, manner, spent_of(goal, texts)),
         body=facts.text(due.content) or _done_and_left(facts, manner),
         buttons=(
-            Button(f"budget {_ADD[unit]} and resume", texts(f"button.add.{unit}")),
+            Button(f"budget {typed} and resume", texts("button.add", amount=shown)),
             Button("budget", texts("button.other_amount")),
             *buttons(manner, "cancel"),
         ),

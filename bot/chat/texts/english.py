@@ -56,9 +56,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     "button.cancel": "Cancel",
     "button.details": "Details",
     "button.not_done": "Not done",
-    "button.add.usd": "Add $2 and resume",
-    "button.add.tokens": "Add 500k tokens and resume",
-    "button.add.hours": "Add 2 h and resume",
+    "button.add": "Add {amount} and resume",
     "button.other_amount": "Other amount",
     "button.words": "In words",
     # Complete.
@@ -196,9 +194,13 @@ ENGLISH: Final[Mapping[str, str]] = {
     ),
     "said.cancelled": "{goal} is cancelled.",
     "said.edited": "The objective of {goal} is now:\n> {new}\n\nIt was:\n> {old}",
-    "said.budget_set": "{goal} has {budget} now; {spent} are spent.",
+    "said.budget_set.set": "{goal} has {budget} now; {spent} are spent.",
     "said.budget_set.resumed": "{goal} has {budget} now and goes on.",
     "said.budget_set.resume": "{goal} has {budget} now. `resume` goes on.",
+    "said.budget_set.still": (
+        "{goal} has {budget} now, and still nothing left to go on with: {used}. "
+        "Raise that too: `budget {raise_by} and resume`."
+    ),
     "said.budget": "{goal}: {spent} spent. Limits: {budget}.",
     "said.budget.none": "none",
     "reopened.objective": "{old}\n\nThis was taken for done, and is not: {missing}",
@@ -225,10 +227,14 @@ ENGLISH: Final[Mapping[str, str]] = {
     "refused.already_paused": "{goal} is paused already. `resume` goes on.",
     "refused.active": "{goal} is active already.",
     "refused.open_decision": "{goal} waits for the answer to decision {number}. Answer it first.",
-    "refused.no_money": "{goal} has no budget left. Raise it: `budget +2 and resume`.",
+    "refused.no_money": (
+        "{goal} has nothing left to go on with: {used}. Raise it: `budget {raise_by} and resume`."
+    ),
     "refused.stays": "{goal} does nothing now ({state}). `resume` goes on, `cancel` ends it.",
     "refused.too_late": "Too late: that decision is no longer open.",
-    "refused.over_budget": "{goal} has reached its budget. Raise it: `budget +2 and resume`.",
+    "refused.over_budget": (
+        "{goal} has reached its budget: {used}. Raise it: `budget {raise_by} and resume`."
+    ),
     "refused.one_goal": (
         "This thread has a live goal, {goal}. Say it in the room to start another, or `edit` it."
     ),

@@ -1,17 +1,22 @@
 """Every verb, typed at the console."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.chat.texts import Texts
 from bot.chat.verbs import VERBS, example, help_line, served
 from bot.goals.events import (
+    AuditFailed,
+    CallSettled,
+    CallStarted,
     DecisionAsked,
     TurnEnded,
     TurnStarted,
 )
-from bot.goals.goal import State
+from bot.goals.goal import Goal, State
 from bot.goals.instructions import StopTurn
-from bot.goals.money import NANO
+from bot.goals.money import NANO, Usage
 from bot.ports.journal import Task, content_hash
 from tests.bot.chat.conftest import Bench
 from tests.bot.chat.turns import began, complete
@@ -439,3 +444,51 @@ async def test_an_answer_while_paused_is_stored_and_counts_at_resume(bench: Benc
 
     assert stored.state is State.PAUSED
     assert (await bench.goal(thread)).opening == "answer"
+
+
+async def over_budget(bench: Bench, goal: Goal, tokens: int, nano_usd: int) -> Goal:
+    """A goal that has spent this, and was wrapped up."""
+    call = CallStarted("c9", "agent", "m", 100, 0, goal.messages, goal.revision)
+    return await bench.happens(
+        goal,
+        TurnStarted(),
+        call,
+        CallSettled("c9", Usage(input=tokens), nano_usd),
+        replace(call, call="c10", tokens=10_000_000, nano_usd=9 * NANO),
+        TurnEnded("budget"),
+        AuditFailed(goal.revision, goal.turn + 1, goal.messages, "timeout"),
+        TurnStarted(),
+        TurnEnded("done"),
+    )
+
+
+async def test_a_raise_and_resume_is_one_command(bench: Bench) -> None:
+    thread, goal = await bench.start()
+    await over_budget(bench, goal, 1_000, 2 * NANO)
+    await bench.deliver()
+    card = bench.answers(thread)[0]
+
+    await bench.say("budget +2 and resume", thread)
+
+    assert "[Add $2 and resume]" in card
+    assert (await bench.goal(thread)).state is State.READY
+    assert bench.last(thread) == "G1 has $4.00, 2M tokens, 4 h of work now and goes on."
+
+
+async def test_a_raise_of_one_limit_names_the_other_that_is_used_up(bench: Bench) -> None:
+    thread, goal = await bench.start()
+    await over_budget(bench, goal, 2_400_000, 4_800_000_000)
+
+    await bench.say("resume", thread)
+    refused = bench.last(thread)
+    await bench.say("budget +9 and resume", thread)
+    raised = await bench.goal(thread)
+    told = bench.last(thread)
+    await bench.say("budget +1M tokens and resume", thread)
+
+    assert "$4.80 of $2.00, 2.4M of 2M tokens" in refused
+    assert "`budget +4 and resume`" in refused
+    assert raised.state is State.OVER_BUDGET
+    assert raised.budget.nano_usd == 11 * NANO
+    assert "2.4M of 2M tokens. Raise that too: `budget +1M tokens and resume`." in told
+    assert (await bench.goal(thread)).state is State.READY
