@@ -148,5 +148,6 @@ class Play:
         self.screen.say(
             f"[bold green]✓ Went on[/] at turn {crash.turn}, step {crash.steps + 1}, "
             f"{time.monotonic() - crash.started:.1f} s later: the {crash.steps} steps before it "
-            "came from the journal.\n"
+            "came from the journal."
         )
+        self.screen.waiting("Working")

@@ -52,6 +52,10 @@ class Screen:
         """Something that takes a moment."""
         self._below(Spinner("dots", text=f"{what} ..."), f"{what} ...")
 
+    def waiting(self, what: str) -> None:
+        """What goes on while there is nothing to tell; only where it can be taken away again."""
+        self._below(Spinner("dots", text=f"{what} ..."), "")
+
     def say(self, text: str, style: str = "") -> None:
         """A line of the demo's own; `text` is Rich markup."""
         self.console.print(text, style=style or None, soft_wrap=not self.is_live)

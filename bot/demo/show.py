@@ -67,10 +67,11 @@ async def _shown(stage: Stage, screen: Screen, *, yes: bool, keep: bool) -> int:
     screen.doing("Starting Headway")
     pid = await asyncio.to_thread(stage.start_bot)
     file = RoomFile(room_path(settings.state_dir))
-    by_itself = yes or not (screen.is_live and sys.stdin.isatty())
+    by_itself = yes or not (sys.stdin.isatty() and sys.stdout.isatty())
     person = Person(file, THREAD, by_itself=by_itself)
     person.say(f"/goal {OBJECTIVE}")
     screen.said(person.name, f"/goal {OBJECTIVE}")
+    screen.waiting("Working")
     async with reading(settings, session) as journal:
         play = Play(stage, screen, journal, file, person, THREAD, pid)
         await play.run()

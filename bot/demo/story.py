@@ -27,7 +27,7 @@ from bot.goals.machine import Entry
 
 Kind = Literal["turn", "tool", "audit", "lost"]
 SHOWN_CHARS: Final = 64
-_TELLING: Final = ("command", "path", "pattern", "question", "text")
+_TELLING: Final = ("command", "pattern", "path", "question", "text")
 """Of a tool's arguments, the one that is shown: the first of these that it has."""
 
 

@@ -28,7 +28,7 @@ from tests.peers.postgres import Postgres, private_postgres
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ("claude-sonnet-5-5", "claude-haiku-5-5", "homemade-1")
 NOBODY = 65534
-DOCTOR = "import sys; from bot.doctor import run; sys.exit(run(as_json=True))"
+DOCTOR = "import sys; sys.argv[1:] = 'doctor', '--json'; from bot.cli import main; main()"
 HASTY_DOCTOR = "from bot.doctor import checkup; checkup.MODEL_S = 4.0; " + DOCTOR
 IMPATIENT_DOCTOR = "from bot.doctor import model; model.ANSWER_S = 1.0; " + DOCTOR
 
