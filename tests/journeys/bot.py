@@ -37,7 +37,7 @@ def environment(**settings: object) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("HEADWAY_", "ANTHROPIC_"))
+        if not name.startswith(("HEADWAY_", "ANTHROPIC_", "PYTHONDONTWRITE"))
     }
     return {**kept, "NO_PROXY": "127.0.0.1", "PYTHONUNBUFFERED": "1"} | {
         f"HEADWAY_{name.upper()}": str(value) for name, value in settings.items()
@@ -86,6 +86,7 @@ class Bot:
 
     state_dir: Path
     settings: dict[str, object]
+    command: Sequence[str] = COMMAND
     process: "subprocess.Popen[bytes] | None" = None
     log: list[str] = field(default_factory=list)
     """Lines of standard error of all its processes."""
@@ -93,7 +94,7 @@ class Bot:
     def start(self) -> "Bot":
         """Start it and wait until it answers."""
         self.process = subprocess.Popen(
-            [*COMMAND, "run"], env=self.env, cwd=ROOT, stdin=subprocess.DEVNULL,
+            [*self.command, "run"], env=self.env, cwd=ROOT, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
         threading.Thread(target=self._keep_log, args=(self.process,), daemon=True).start()
@@ -297,7 +298,7 @@ def assert_sound(
         "cache_read": usage.cache_read,
         "output": usage.output,
     }
-    assert len(look.events("CallLost")) == lost
+    assert len(goal.ledger.lost) == lost
     if lost:
         assert goal.ledger.tokens >= sum(served.values())
         assert goal.ledger.estimated_tokens > 0

@@ -1,13 +1,14 @@
 """One server and one bot for the journeys that can share them."""
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from adapters.sandbox.bubblewrap import Bubblewrap
 from bot.errors import NoSandbox
-from tests.journeys.bot import Bot
+from tests.journeys.bot import COMMAND, Bot
 from tests.peers.messages_api import BlockingMessagesApi, started
 
 Begin = Callable[..., Bot]
@@ -28,8 +29,6 @@ SHARED: dict[str, object] = {
 @pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Where tools run: bubblewrap, or nothing where it does not work."""
-    import asyncio
-
     try:
         asyncio.run(Bubblewrap(tmp_path_factory.mktemp("look")).check())
     except NoSandbox:
@@ -65,11 +64,13 @@ def begin(sandbox: str, tmp_path: Path) -> Iterator[Begin]:
     """Starts processes of a test's own, with `begin(api, setting=...)`, and ends them."""
     begun: list[Bot] = []
 
-    def start(api: BlockingMessagesApi, folder: str = "state", **settings: object) -> Bot:
-        reached = {"base_url": api.url, "sandbox": sandbox}
+    def start(
+        api: BlockingMessagesApi, command: Sequence[str] = COMMAND, **settings: object
+    ) -> Bot:
+        reached: dict[str, object] = {"base_url": api.url, "sandbox": sandbox}
         if "api_key_file" not in settings:
             reached["api_key"] = api.key
-        one = Bot(tmp_path / folder, {**reached, **SHARED, **settings})
+        one = Bot(tmp_path / "state", {**reached, **SHARED, **settings}, command)
         begun.append(one)
         return one.start()
 
