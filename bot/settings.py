@@ -97,7 +97,12 @@ class Settings(BaseSettings):
     audit_timeout_s: float = Field(default=30.0, gt=0, description="Time of one audit call.")
     lease_s: float = Field(default=30.0, gt=1, description="How long a silent worker keeps a goal.")
     renew_s: float = Field(default=10.0, gt=0.1, description="How often a lease is renewed.")
-    shutdown_s: float = Field(default=8.0, ge=0, le=10, description="Grace of a shutdown.")
+    shutdown_s: float = Field(
+        default=6.0,
+        ge=0,
+        le=7,
+        description="Grace of a running step when stopping, of 10 s in all.",
+    )
     clock_rate: float = Field(
         default=1.0, gt=0, le=1000, description="Rehearsals: seconds of Headway in a second."
     )

@@ -84,12 +84,17 @@ class Turns:
         self._records: OrderedDict[str, tuple[Record, int]] = OrderedDict()
         """With the characters that each holds, the longest unused first."""
         self._chars = 0
+        self.is_draining = False
+
+    def drain(self) -> None:
+        """Let every turn end its running step and begin no other: each is gone on with later."""
+        self.is_draining = True
 
     async def run(self, lease: Lease) -> Goal:
         """Run the goal's turn, or go on with the one that is open, until it has ended.
 
         Returns the goal as it stands: after `TurnEnded`, or moved on by someone else, or as it was
-        when the lease was found to be gone.
+        when the lease was found to be gone, or between two steps after `drain`.
 
         Raises:
             StoreBusy, StoreUnusable: as the journal; the turn is taken up again later.
@@ -123,6 +128,7 @@ class _Turn:
 
     def __init__(self, turns: Turns, record: Record) -> None:
         goal = record.goal
+        self._turns = turns
         self._record, self._clock, self._model = record, turns._clock, turns._model
         self._limits, self._settings = turns._limits, turns._settings
         self._began_at = self._clock.now()
@@ -156,6 +162,9 @@ class _Turn:
             await self._begin()
             while not self._record.is_over:
                 _heed_cancellation()
+                if self._turns.is_draining:
+                    await self._record.commit()
+                    return
                 await self._step()
             await self._leave()
         except asyncio.CancelledError:

@@ -87,6 +87,7 @@ class Running:
     intake: Intake
     delivery: Delivery
     worker: Worker
+    turns: Turns
     parts: tuple["asyncio.Task[None]", ...]
 
     async def settle(self) -> None:
@@ -140,7 +141,8 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
             store.outbox, store.journal, store.rooms, (around.chat(console),), manner, clock
         )
         alarms = Alarms()
-        worker = _worker(settings, clock, store, model, sandbox, alarms)
+        turns = _turns(settings, clock, store, model, sandbox)
+        worker = _worker(settings, clock, store, model, sandbox, alarms, turns)
         intake = Intake(
             Desk(
                 inbox=store.inbox,
@@ -167,7 +169,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
             asyncio.create_task(console.listen(intake.receive), name="console"),
         )
         bot = Running(
-            settings, clock, store, model, sandbox, console, intake, delivery, worker, parts
+            settings, clock, store, model, sandbox, console, intake, delivery, worker, turns, parts
         )
         control.settle = bot.settle
         try:
@@ -256,15 +258,10 @@ async def _sandbox(stack: AsyncExitStack, settings: Settings) -> Sandbox | None:
     return sandbox
 
 
-def _worker(
-    settings: Settings,
-    clock: Clock,
-    store: Store,
-    model: Model,
-    sandbox: Sandbox | None,
-    alarms: Alarms,
-) -> Worker:
-    turns = Turns(
+def _turns(
+    settings: Settings, clock: Clock, store: Store, model: Model, sandbox: Sandbox | None
+) -> Turns:
+    return Turns(
         store.journal,
         model,
         sandbox,
@@ -281,6 +278,17 @@ def _worker(
         ),
         lambda goal, text: None,
     )
+
+
+def _worker(
+    settings: Settings,
+    clock: Clock,
+    store: Store,
+    model: Model,
+    sandbox: Sandbox | None,
+    alarms: Alarms,
+    turns: Turns,
+) -> Worker:
     audits = Audits(
         store.journal,
         model,
@@ -323,6 +331,7 @@ async def _shut_down(bot: Running) -> None:
     for part in bot.parts:
         if part.get_name() in ("console", "intake"):
             part.cancel()
+    bot.turns.drain()
     await bot.worker.stop(bot.settings.shutdown_s)
     with contextlib.suppress(TimeoutError, HeadwayError):
         async with asyncio.timeout(LAST_POSTS_S):

@@ -260,3 +260,24 @@ async def test_a_goal_that_goes_on_with_an_earlier_one_hears_what_that_one_said(
     assert "Write a report." in said(request)
     assert request.messages[2]["content"][0]["text"].endswith("The figures are missing.")
     await world.checks()
+
+
+async def test_a_turn_that_is_drained_ends_its_step_and_is_gone_on_with_later() -> None:
+    world = a_world(calls("glob", {"pattern": "*"}), says("Done."))
+    await world.opens("Count the files.")
+
+    async def drain() -> None:
+        world.turns.drain()
+
+    while_it_runs(world, drain)
+    left = await world.runs()
+    results = [end.outcome for end in await world.events(e.ToolEnded)]
+    world.start_anew()
+
+    goal = await world.runs()
+
+    assert (left.state, left.turn_open, results) == (State.WORKING, True, ["ok"])
+    assert is_audited(goal)
+    assert await world.events(e.CallLost) == []
+    assert len(await world.events(e.TurnStarted)) == 1
+    await world.checks()
