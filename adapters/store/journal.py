@@ -112,7 +112,7 @@ class StoreJournal:
 
     async def goal(self, goal: str) -> Goal:
         """The goal's row now. Raises KeyError when there is none."""
-        return await self._readers.do(lambda reader: read_goal(reader, goal))
+        return await self._readers.glance(lambda reader: read_goal(reader, goal))
 
     async def history(self, session: str, after: int = 0) -> tuple[Line, ...]:
         """The session's journal lines with a position above `after`, in order."""
@@ -120,15 +120,16 @@ class StoreJournal:
         def query(reader: Reader) -> tuple[Line, ...]:
             return lines(reader.all(_HISTORY, of_session=session, of_after=after))
 
-        return await self._readers.do(query)
+        # What came since is a turn's lines at most; from the beginning it may be thousands.
+        return await (self._readers.glance(query) if after else self._readers.do(query))
 
     async def contents(self, session: str, hashes: Sequence[str]) -> Mapping[str, str]:
         """The texts of those hashes that are still there."""
-        return await self._readers.do(lambda reader: read_contents(reader, session, hashes))
+        return await self._readers.glance(lambda reader: read_contents(reader, session, hashes))
 
     async def tasks(self, goal: str) -> tuple[Task, ...]:
         """The goal's task list, in its order."""
-        return await self._readers.do(lambda reader: _read_tasks(reader, goal))
+        return await self._readers.glance(lambda reader: _read_tasks(reader, goal))
 
     def _apply(self, tx: Transaction, unit: Unit) -> Applied:
         row = tx.one(queries.LOAD_GOAL, of_goal=unit.goal)

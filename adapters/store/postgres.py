@@ -180,6 +180,8 @@ class PostgresDatabase:
 class PostgresSource:
     """Connections for readers: each read is one snapshot."""
 
+    is_near = False
+
     def __init__(self, url: str, *, busy_s: float = BUSY_S) -> None:
         self._url = url
         self._busy_s = busy_s

@@ -76,7 +76,7 @@ class StoreRooms:
 
     async def thread(self, place: Place) -> Thread | None:
         """The session that lives in that thread."""
-        return await self._readers.do(lambda reader: _read_thread(reader, place))
+        return await self._readers.glance(lambda reader: _read_thread(reader, place))
 
     async def begin(self, place: Place) -> Thread:
         """A new session in that thread, or the one that is there."""
@@ -103,7 +103,7 @@ class StoreRooms:
 
     async def last_goal(self, session: str) -> Goal | None:
         """The session's newest goal (no ask), live or final."""
-        row = await self._readers.do(lambda reader: reader.one(_LAST, of_session=session))
+        row = await self._readers.glance(lambda reader: reader.one(_LAST, of_session=session))
         return None if row is None else codec.load_goal(row[0])
 
     async def people(self, persons: Sequence[str]) -> Mapping[str, Speaker]:
@@ -113,7 +113,7 @@ class StoreRooms:
             rows = ((id, reader.one(_PERSON, of_id=id)) for id in persons)
             return {id: Speaker(row[0], row[1]) for id, row in rows if row is not None}
 
-        return await self._readers.do(query)
+        return await self._readers.glance(query)
 
 
 def see_person(tx: Transaction, network: Network, speaker: Speaker) -> str:

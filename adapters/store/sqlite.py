@@ -141,6 +141,8 @@ class SqliteDatabase:
 class SqliteSource:
     """Read-only connections to the same file."""
 
+    is_near = True
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._compiler = Compiler(SQLITE)
