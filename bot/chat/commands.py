@@ -114,6 +114,13 @@ class Commands:
         await self.run(heard, replace(command, goal=goals[int(text) - 1].number))
         return True
 
+    async def overview(self, heard: Heard) -> None:
+        """The command's bare name: the live goals of whoever said it, and three examples."""
+        goals = await self._desk.rooms.goals(states=LIVE, room=heard.message.place.room)
+        mine = [goal for goal in goals if heard.is_owner_of(goal)][: views.LIST_MOST]
+        lines = [(goal, await self._objective(goal)) for goal in mine]
+        await self.answer(heard, views.overview_text(lines, self._desk.manner))
+
     async def start(self, heard: Heard, text: str) -> None:
         """Open a goal: in this thread if it is one, else in the thread of the message."""
         content = Content(text, heard.person)

@@ -146,7 +146,9 @@ class Intake:
 
     async def _greet(self, heard: Heard, said: Greeting) -> None:
         texts = self._desk.manner.texts
-        if said.is_bare or heard.thread is not None:
+        if said.is_bare:
+            await self._commands.overview(heard)
+        elif heard.thread is not None:
             await self._commands.answer(heard, texts("said.start_how"))
         else:
             shown = example(START, texts)

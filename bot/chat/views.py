@@ -9,7 +9,7 @@ from bot.chat.facts import Facts, Manner
 from bot.chat.posts import asked, reason
 from bot.chat.status import status
 from bot.chat.times import clock_time
-from bot.chat.verbs import VERBS, example, help_line, served
+from bot.chat.verbs import START, VERBS, example, help_line, served
 from bot.goals.events import Event
 from bot.goals.goal import Goal, State
 from bot.goals.limits import LEAST_BUDGET_TOKENS
@@ -72,6 +72,15 @@ def list_text(goals: Sequence[tuple[Goal, str]], more: int, scope: str, manner: 
     if more:
         lines.append(texts("said.list.more", n=more))
     return "\n".join(lines)
+
+
+def overview_text(goals: Sequence[tuple[Goal, str]], manner: Manner) -> str:
+    """Somebody's live goals, and three examples of what may be said."""
+    texts = manner.texts
+    shown = list_text(goals, 0, "", manner) if goals else texts("said.overview.none")
+    examples = [example(verb, texts) for verb in (START, VERBS["ask"], VERBS["list"])]
+    lines = [texts("said.overview.example", example=one) for one in examples]
+    return "\n".join([shown, "", texts("said.overview.head"), *lines])
 
 
 def tasks_text(goal: Goal, listed: Sequence[Task], manner: Manner) -> str:

@@ -170,6 +170,9 @@ ENGLISH: Final[Mapping[str, str]] = {
     # Answers to commands.
     "said.start_how": "To start a goal: `/goal <objective>`. `/goal help` shows the rest.",
     "said.hello": "Hello. To start a goal: `/goal <objective>`, for example `/goal {example}`.",
+    "said.overview.none": "You have no live goals here.",
+    "said.overview.head": "For example:",
+    "said.overview.example": "- `/goal {example}`",
     "said.not_here": "Not in this version.",
     "said.not_here.text": (
         "Not in this version. To use these words as an objective, put them in quotes: "

@@ -119,7 +119,7 @@ async def test_bad_input_is_answered_where_it_was_said_and_nothing_is_lost(bench
     assert "Put it in a file in the workspace" in long
     assert "NUL" in nul
     assert "UTF-8" in surrogate
-    assert bench.last().startswith("To start a goal:")
+    assert bench.last().startswith("You have no live goals here.")
     assert await bench.store.rooms.goals() == ()
     assert await bench.store.inbox.waiting() == ()
 

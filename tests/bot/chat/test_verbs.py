@@ -492,3 +492,12 @@ async def test_a_raise_of_one_limit_names_the_other_that_is_used_up(bench: Bench
     assert raised.budget.nano_usd == 11 * NANO
     assert "2.4M of 2M tokens. Raise that too: `budget +1M tokens and resume`." in told
     assert (await bench.goal(thread)).state is State.READY
+
+
+async def test_the_bare_name_shows_my_goals_and_three_examples(bench: Bench) -> None:
+    await bench.start("write a haiku")
+
+    await bench.say("/goal")
+
+    assert "**G1** Queued" in bench.last()
+    assert bench.last().count("- `/goal ") == 3
