@@ -1,7 +1,6 @@
 """Rules of the audit: the only authority that ends a goal, within the hard stops."""
 
-from dataclasses import replace
-
+from bot.goals.copying import replace
 from bot.goals.events import Audited, AuditFailed, GatesRan
 from bot.goals.goal import Goal, State
 from bot.goals.instructions import Post, ShowStatus

@@ -63,9 +63,13 @@ class Decision:
     answered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Goal:
-    """One goal. Texts are content hashes; times are seconds since 1970, UTC."""
+    """
+    One goal. Texts are content hashes; times are seconds since 1970, UTC.
+
+    Without slots: see `bot.goals.copying`.
+    """
 
     id: str
     session: str

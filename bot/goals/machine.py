@@ -9,7 +9,7 @@ Rule 4: the journal keeps each outcome, so that folding it needs no rule of toda
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from bot.errors import IllegalMove
 from bot.goals import audit_rules as audit
 from bot.goals import people_rules as people
 from bot.goals import turn_rules as turn
+from bot.goals.copying import replace
 from bot.goals.events import (
     EVENTS,
     Audited,
@@ -184,7 +185,6 @@ TABLE: Final[Mapping[State, Mapping[type[Event], Rule]]] = MappingProxyType(
     }
 )
 
-_FIELDS: Final = tuple(f.name for f in fields(Goal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,13 +238,9 @@ def entry(before: Goal | None, event: Event, moved: Moved) -> Entry:
     """The journal's line for a move: what the row holds now and did not before."""
     after = moved.goal
     if before is None:
-        changes = {name: getattr(after, name) for name in _FIELDS}
-        return Entry(after.seq, event, moved.rule, None, after.state, changes)
-    changes = {
-        name: value
-        for name in _FIELDS
-        if (value := getattr(after, name)) is not getattr(before, name)
-    }
+        return Entry(after.seq, event, moved.rule, None, after.state, dict(vars(after)))
+    was = vars(before)
+    changes = {name: value for name, value in vars(after).items() if value is not was[name]}
     return Entry(after.seq, event, moved.rule, before.state, after.state, changes)
 
 

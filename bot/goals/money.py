@@ -9,8 +9,10 @@ Rule 4: a call starts only against a reservation, and every reservation is settl
         released when the endpoint served nothing, or charged in full when the reply was lost.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from bot.goals.copying import replace
 
 NANO: Final = 1_000_000_000
 """Nano-dollars in a dollar."""
@@ -88,9 +90,9 @@ class Reservation:
     nano_usd: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ledger:
-    """All that a goal has spent, and what its calls in flight hold back."""
+    """All that a goal has spent, and what its calls in flight hold back. Without slots, as Goal."""
 
     usage: Usage = field(default_factory=Usage)
     nano_usd: int = 0

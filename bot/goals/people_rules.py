@@ -1,9 +1,9 @@
 """Rules of what people do to a goal, and of what parks it: waits and decisions."""
 
-from dataclasses import replace
 from typing import Literal
 
 from bot.errors import IllegalMove, Refused
+from bot.goals.copying import replace
 from bot.goals.events import (
     BudgetSet,
     Cancelled,

@@ -8,10 +8,11 @@ Rule 3: a person's event that does not fit is `Refused` with a code; a worker's 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from bot.errors import IllegalMove, Refused
+from bot.goals.copying import replace
 from bot.goals.goal import Decision, Goal, Opening, State, Wait
 from bot.goals.instructions import (
     CloseDecision,

@@ -1,8 +1,7 @@
 """Rules of the turn and its calls: begin, spend, ask, end (design, section 2, "When a turn ends")."""
 
-from dataclasses import replace
-
 from bot.errors import IllegalMove
+from bot.goals.copying import replace
 from bot.goals.events import (
     CallLost,
     CallReleased,
