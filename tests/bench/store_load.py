@@ -143,7 +143,7 @@ def _listening() -> Iterator[list[tuple[Statement, dict[str, Any]]]]:
             heard.append((statement, dict(parameters)))
         return plain(self, statement, parameters)
 
-    Transaction.execute = execute  # type: ignore[method-assign]
+    Transaction.execute = execute  # type: ignore[method-assign, assignment]
     try:
         yield heard
     finally:

@@ -35,7 +35,7 @@ def fill(connection: Any, goals: int) -> None:
     series = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {goals}) "
     first = "(SELECT id FROM goal WHERE number > 0 ORDER BY number LIMIT 1)"
     session = f"(SELECT session FROM goal WHERE id = {first})"
-    special = {
+    special: dict[str, dict[str, str | None]] = {
         "session": {"id": "'fs' || i", "thread": "'ft' || i"},
         "goal": {
             "id": "'fg' || i", "session": "'fs' || i", "number": "1000000 + i",
