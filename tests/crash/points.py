@@ -36,10 +36,11 @@ Dies = Literal["alone", "with its group"]
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """Where the process kills itself: at a point by name, or at the n-th that it passes."""
+    """Where the process kills itself: at a point by name, at the n-th that it passes, or at a time."""
 
     at: str = ""
     count: int = 0
+    after_s: float = 0.0
     dies: Dies = "alone"
 
 
@@ -53,6 +54,10 @@ class Points:
         self._seen: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._steered = asyncio.Event()
+        if self._death.after_s:
+            timer = threading.Timer(self._death.after_s, self._die)
+            timer.daemon = True
+            timer.start()
 
     def reach(self, name: str) -> None:
         """Pass a point, or die here."""

@@ -31,6 +31,7 @@ KINDS: Final = {
 FULL: Final = "TEST_FULL" in os.environ
 EVERY: Final = 24
 PAIRS: Final = 40
+MOMENTS: Final = 40
 PASSED_IN_RECOVERY: Final = 40
 
 
@@ -60,6 +61,13 @@ def pairs() -> list[tuple[str, int]]:
     chance = random.Random(2)
     drawn = [(chance.choice(POINTS), chance.randint(1, PASSED_IN_RECOVERY)) for _ in range(PAIRS)]
     return drawn if FULL else drawn[:4]
+
+
+def moments() -> list[float]:
+    """Seconds after the start, the opening of the store and the sandbox's trial included."""
+    chance = random.Random(3)
+    drawn = [round(chance.uniform(0.01, 2.5), 3) for _ in range(MOMENTS)]
+    return drawn if FULL else drawn[:3]
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +121,15 @@ def test_killed_again_and_again_it_comes_to_the_same_end(
     drill: Drill, api: BlockingMessagesApi
 ) -> None:
     drill.run([Death(count=count) for count in (20, 17, 23, 19, 13, 29, 11)])
+
+    check_all(drill, api)
+
+
+@pytest.mark.parametrize("after_s", moments())
+def test_killed_at_any_moment_it_comes_to_the_same_end(
+    drill: Drill, api: BlockingMessagesApi, after_s: float
+) -> None:
+    drill.run([Death(after_s=after_s)])
 
     check_all(drill, api)
 
