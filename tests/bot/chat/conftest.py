@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from adapters.console.connection import ConsoleChat
-from adapters.console.parse import Edited, Posted
+from adapters.console.parse import Edited, Posted, Taken
 from adapters.console.room import RoomFile, room_path
 from bot.chat.commands import Desk
 from bot.chat.delivery import Delivery
@@ -74,6 +74,7 @@ class Bench:
         self.console._catch_up()
         for message in list(self.console._open.values()):
             await self.intake.receive(message)
+            await self.console._append(Taken(message.id))
             self.console._open.pop(message.id)
         await self.intake.drain()
         await self.delivery.drain()
