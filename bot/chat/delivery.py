@@ -83,7 +83,10 @@ class Delivery:
             await self._outbox.sent(due.key, remote)
         except OutcomeUnknown as error:
             log.warning("Whether %s arrived is unknown: %s", due.key, error)
-            await self._outbox.unknown(due.key)
+            if due.state == "unknown":
+                await self._outbox.later(due.key, error.retry_after_s or RETRY_S)
+            else:
+                await self._outbox.unknown(due.key)
         except StoreBusy as error:
             # The claim lapses, and the row is looked up: it may be there already.
             log.warning("What became of %s cannot be written down: %s", due.key, error)

@@ -85,6 +85,22 @@ async def test_a_send_of_unknown_outcome_that_did_not_arrive_is_sent(
     assert bodies(chat) == ["one"]
 
 
+async def test_a_row_that_stays_unknown_is_looked_up_again_after_a_pause(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    await say(bench, "one")
+    for _ in range(2):
+        chat.will_raise.append(OutcomeUnknown("The answer was lost. It is looked up."))
+
+    await delivery.drain()
+    at_once = bodies(chat)
+    bench.clock.move(6)
+    await delivery.drain()
+
+    assert at_once == []
+    assert bodies(chat) == ["one"]
+
+
 async def test_a_claim_of_a_process_that_died_is_looked_up(
     bench: Bench, delivery: Delivery, chat: MemoryChat
 ) -> None:
