@@ -10,9 +10,12 @@ import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import fields
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
+from zoneinfo import ZoneInfo
 
+import tzlocal
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
@@ -106,6 +109,9 @@ class Settings(BaseSettings):
     clock_rate: float = Field(
         default=1.0, gt=0, le=1000, description="Rehearsals: seconds of Headway in a second."
     )
+    zone: str = Field(
+        default="", description="IANA zone of the times that people read. Empty: this machine's."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="What is written to standard error."
     )
@@ -117,6 +123,18 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()
+
+    @field_validator("zone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        if value:
+            try:
+                ZoneInfo(value)
+            except (KeyError, ValueError, OSError) as error:
+                raise ValueError(
+                    "no zone of that name is known, give one such as Europe/Berlin"
+                ) from error
+        return value
 
     @classmethod
     def settings_customise_sources(
@@ -135,6 +153,16 @@ class Settings(BaseSettings):
     def database_url(self) -> str:
         """The database's URL, with the default filled in."""
         return self.database or f"sqlite:///{self.state_dir / 'headway.db'}"
+
+    @property
+    def tz(self) -> tzinfo:
+        """The zone of the times that people read; UTC where the machine's is not known."""
+        if self.zone:
+            return ZoneInfo(self.zone)
+        try:
+            return tzlocal.get_localzone()
+        except (KeyError, ValueError, OSError):
+            return UTC
 
     @property
     def budget(self) -> Budget:

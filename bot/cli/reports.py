@@ -24,7 +24,7 @@ async def goals(settings: Settings, *, as_json: bool) -> None:
         rows = []
         for row in await store.records.goals():
             texts = await store.journal.contents(row.goal.session, (row.goal.objective,))
-            rows.append(goal_row(row, texts.get(row.goal.objective, ""), Manner()))
+            rows.append(goal_row(row, texts.get(row.goal.objective, ""), Manner(zone=settings.tz)))
     if as_json:
         _print_json(rows)
     elif rows:
@@ -46,7 +46,7 @@ async def show(settings: Settings, name: str, *, as_json: bool) -> None:
             await store.records.spend(row.goal.id),
             await store.journal.tasks(row.goal.id),
             await store.journal.contents(row.goal.session, hashes_of(told)),
-            Manner(),
+            Manner(zone=settings.tz),
         )
     if as_json:
         _print_json(shown)

@@ -136,7 +136,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         model = around.model(claude)
         sandbox = around.sandbox(await _sandbox(stack, settings))
         console = ConsoleChat(settings.state_dir, clock)
-        manner = Manner()
+        manner = Manner(zone=settings.tz)
         delivery = Delivery(
             store.outbox, store.journal, store.rooms, (around.chat(console),), manner, clock
         )
