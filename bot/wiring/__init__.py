@@ -143,20 +143,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         alarms = Alarms()
         turns = _turns(settings, clock, store, model, sandbox)
         worker = _worker(settings, clock, store, model, sandbox, alarms, turns)
-        intake = Intake(
-            Desk(
-                inbox=store.inbox,
-                journal=store.journal,
-                rooms=store.rooms,
-                outbox=store.outbox,
-                clock=clock,
-                budget=settings.budget,
-                wake=worker.wake,
-                manner=manner,
-                posted=delivery.notify,
-            ),
-            console_only(getpass.getuser()),
-        )
+        intake = _intake(settings, clock, store, worker, delivery, manner)
         told.posted = delivery.notify
         control = Control(console)
         await stack.enter_async_context(serving(settings.state_dir, control))
@@ -256,6 +243,28 @@ async def _sandbox(stack: AsyncExitStack, settings: Settings) -> Sandbox | None:
         log.error("The agent's tools are OFF: %s See `headway doctor`.", error)
         return None
     return sandbox
+
+
+def _intake(
+    settings: Settings,
+    clock: Clock,
+    store: Store,
+    worker: Worker,
+    delivery: Delivery,
+    manner: Manner,
+) -> Intake:
+    desk = Desk(
+        inbox=store.inbox,
+        journal=store.journal,
+        rooms=store.rooms,
+        outbox=store.outbox,
+        clock=clock,
+        budget=settings.budget,
+        wake=worker.wake,
+        manner=manner,
+        posted=delivery.notify,
+    )
+    return Intake(desk, console_only(getpass.getuser()))
 
 
 def _turns(

@@ -1,0 +1,138 @@
+"""Settings: their order, and what is said of wrong ones."""
+
+import os
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bot.errors import BadSettings
+from bot.settings import PREFIX, Settings, read_settings
+
+
+@pytest.fixture(autouse=True)
+def _no_other_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [*os.environ]:
+        if name.startswith((PREFIX, "ANTHROPIC_", "XDG_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_what_is_passed_in_wins_over_the_environment_and_that_over_the_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "headway.toml").write_text('model = "file"\naudit_model = "file"\nzone = "UTC"\n')
+    monkeypatch.setenv("HEADWAY_MODEL", "environment")
+    monkeypatch.setenv("HEADWAY_AUDIT_MODEL", "environment")
+
+    settings = read_settings(model="flag")
+
+    assert (settings.model, settings.audit_model, settings.zone) == ("flag", "environment", "UTC")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("HEADWAY_MODLE", "HEADWAY_MODEL"), ("HEADWAY_LIMIT__STALL_TURNS", "HEADWAY_LIMITS")],
+)
+def test_a_misspelt_variable_is_refused_with_the_nearest_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, near: str
+) -> None:
+    monkeypatch.setenv(name, "5")
+
+    with pytest.raises(BadSettings, match=f"{name} is not a setting. Did you mean {near}"):
+        read_settings()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("modl = 1", r"modl is not a setting \(in .*headway.toml.*Did you mean model\?"),
+        ("[limits]\nstall = 1", r"limits.stall is not a setting .*Did you mean limits.stall_turns"),
+        ("budget_usd = -1", r"budget_usd is wrong .*greater than 0, not -1"),
+        ("budget_tokens = 5", r"budget_tokens is wrong .*20000"),
+        ('zone = "Mars/Olympus"', r"zone is wrong .*Europe/Berlin"),
+        ('model = "x', r"cannot be read: .*Mend .*headway.toml"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_what_is_wrong_and_the_mend(
+    tmp_path: Path, line: str, said: str
+) -> None:
+    (tmp_path / "headway.toml").write_text(line + "\n")
+
+    with pytest.raises(BadSettings, match=f"(?s){said}"):
+        read_settings()
+
+
+def test_a_settings_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match=r"There is no settings file .*none\.toml"):
+        read_settings(tmp_path / "none.toml")
+
+
+def test_a_key_never_shows_in_a_sentence_about_it(tmp_path: Path) -> None:
+    (tmp_path / "headway.toml").write_text("api_key = [1234567890]\n")
+
+    with pytest.raises(BadSettings) as wrong:
+        read_settings()
+
+    assert "1234567890" not in str(wrong.value)
+
+
+def test_a_number_of_the_goals_life_is_set_by_its_own_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HEADWAY_LIMITS__STALL_TURNS", "7")
+
+    settings = read_settings()
+
+    assert (settings.limits.stall_turns, settings.limits.continuations) == (7, 20)
+
+
+def test_a_key_file_is_read_anew_each_time(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("first\n")
+    settings = read_settings(api_key_file=file)
+    before = settings.key()
+
+    file.write_text("second\n")
+
+    assert (before, settings.key()) == ("first", "second")
+
+
+def test_a_key_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    settings = read_settings(api_key_file=tmp_path / "gone")
+
+    with pytest.raises(BadSettings, match=r"key file .*gone cannot be read"):
+        settings.key()
+
+
+def test_the_key_is_the_setting_else_the_sdks_own_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sdk")
+
+    assert read_settings().key() == "sdk"
+    assert read_settings(api_key="own").key() == "own"
+
+
+def test_times_are_shown_in_the_zone_that_is_set() -> None:
+    assert read_settings(zone="Europe/Berlin").tz == ZoneInfo("Europe/Berlin")
+
+
+def test_an_unknown_zone_of_the_machine_does_not_keep_headway_from_starting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TZ", "Mars/Olympus")
+
+    assert str(read_settings().tz)
+
+
+def test_settings_do_not_change() -> None:
+    settings = read_settings()
+
+    with pytest.raises(ValueError, match="frozen"):
+        settings.model = "other"  # type: ignore[misc]
+
+
+def test_every_setting_says_what_it_is() -> None:
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
