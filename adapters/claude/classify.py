@@ -18,7 +18,7 @@ import aiohttp
 import anthropic
 import httpx2
 
-from adapters.claude.fold import StreamError
+from adapters.claude.fold import StreamError, Torn
 from bot.errors import BadRequest, HeadwayError, ModelBusy, ModelRefusesUs
 
 WAIT: Final = frozenset({"overload", "rate_limit", "timeout", "network"})
@@ -73,10 +73,6 @@ BY_STATUS: Final[Mapping[int, str]] = {
     529: "overload",
 }
 """Statuses that their family does not already say."""
-
-
-class Torn(Exception):
-    """The stream held something that is no event, or ended before its reply did."""
 
 
 _FOREIGN: Final = (

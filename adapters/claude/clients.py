@@ -2,7 +2,8 @@
 The SDK's client for one endpoint, by provider, and what the endpoint can do.
 
 Rule 1: the SDK never retries (`max_retries=0`): the limiter does, for all goals together.
-Rule 2: what only one provider needs is imported when that provider is chosen.
+Rule 2: what only one provider needs is imported when that provider is chosen, and the SDK itself
+        when a client is built.
 """
 
 from collections.abc import Mapping
@@ -10,8 +11,6 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Final, Literal, get_args
 from urllib.parse import urlsplit
-
-import anthropic
 
 from bot.errors import BadSettings
 from bot.goals.money import Price
@@ -56,16 +55,27 @@ class Endpoint:
     prices: Mapping[str, Price] = field(default_factory=dict)
 
 
+def check_endpoint(endpoint: Endpoint) -> None:
+    """Look at what can be seen without the SDK.
+
+    Raises:
+        BadSettings: the provider is unknown, or the address is none.
+    """
+    if endpoint.provider not in get_args(Provider):
+        known = ", ".join(get_args(Provider))
+        raise BadSettings(f"No provider is called {endpoint.provider!r}. Set one of: {known}.")
+    _check_url(endpoint.base_url)
+
+
 def build_client(endpoint: Endpoint) -> Any:
     """The SDK's asynchronous client. It holds no key yet, and opens no connection.
 
     Raises:
         BadSettings: the provider is unknown, its packages are missing, or its settings are wrong.
     """
-    if endpoint.provider not in get_args(Provider):
-        known = ", ".join(get_args(Provider))
-        raise BadSettings(f"No provider is called {endpoint.provider!r}. Set one of: {known}.")
-    _check_url(endpoint.base_url)
+    import anthropic
+
+    check_endpoint(endpoint)
     common: dict[str, Any] = {
         "base_url": endpoint.base_url,
         "max_retries": 0,
@@ -85,7 +95,9 @@ def build_client(endpoint: Endpoint) -> Any:
 
 def timeout_of(endpoint: Endpoint, timeout_s: float) -> Any:
     """The transport's time limits for a call that may take `timeout_s` in all."""
-    return anthropic.Timeout(
+    import httpx2
+
+    return httpx2.Timeout(
         None,
         connect=min(endpoint.connect_timeout_s, timeout_s),
         read=min(endpoint.idle_timeout_s, timeout_s),
@@ -94,6 +106,8 @@ def timeout_of(endpoint: Endpoint, timeout_s: float) -> Any:
 
 
 def _of_provider(endpoint: Endpoint, common: dict[str, Any]) -> Any:
+    import anthropic
+
     if endpoint.provider == "anthropic":
         return anthropic.AsyncAnthropic(api_key=_KEYLESS, **common)
     if endpoint.provider == "vertex":

@@ -14,14 +14,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, suppress
 from typing import Any, Final
 
-import anthropic
-
 from adapters.claude.body import arguments
-from adapters.claude.classify import Torn, classify, is_foreign
-from adapters.claude.clients import COMPACTION_MODELS, Endpoint, build_client, timeout_of
+from adapters.claude.clients import COMPACTION_MODELS, Endpoint, timeout_of
 from adapters.claude.endpoint_state import EndpointState, LimiterRules, Trouble
 from adapters.claude.fallbacks import Fallbacks
-from adapters.claude.fold import Event, Fold
+from adapters.claude.fold import Event, Fold, Torn
+from adapters.claude.late import LateClient
 from adapters.claude.limiter import Limiter, Permit
 from adapters.claude.prices import PriceTable, bare_name
 from adapters.claude.sse import EventReader
@@ -33,9 +31,6 @@ from bot.ports.model import NOT_SENT, ModelReply, ModelRequest
 
 DRAIN_S: Final = 1.0
 """How long the end of a whole reply's stream is awaited, so that its connection can be used again."""
-
-_RAW: Final = anthropic.AsyncStream[object]
-"""The SDK's stream that yields each event as decoded JSON."""
 
 
 class ClaudeModel:
@@ -77,9 +72,7 @@ class ClaudeModel:
         self._chance = chance or random.Random()
         self._rules = rules or LimiterRules(max_in_flight=endpoint.max_in_flight)
         self._tell: dict[str, Any] = {"on_trouble": on_trouble, "on_recovery": on_recovery}
-        self._client = build_client(endpoint)
-        self._plain = self._client.messages.with_streaming_response
-        self._beta = self._client.beta.messages.with_streaming_response
+        self._sdk = LateClient(endpoint)
         self._limiter = Limiter(
             endpoint.name,
             clock,
@@ -101,7 +94,7 @@ class ClaudeModel:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._client.close()
+        await self._sdk.close()
 
     async def call(
         self, request: ModelRequest, *, on_text: Callable[[str], None] | None = None
@@ -162,8 +155,9 @@ class ClaudeModel:
 
     async def learn(self) -> None:
         """Ask the endpoint what the model can do; one that cannot say leaves it as documented."""
+        sdk = await self._sdk.get()
         try:
-            self._take_key()
+            self._take_key(sdk.client)
         except ModelRefusesUs:
             return
         await self._learn(self._model)
@@ -226,9 +220,10 @@ class ClaudeModel:
         on_text: Callable[[str], None] | None,
     ) -> ModelReply:
         """Send once, and read to the end."""
-        self._take_key()
+        sdk = await self._sdk.get()
+        self._take_key(sdk.client)
         given = arguments(request, model=model, may_compact=self.has_compaction(model))
-        messages = self._beta if "betas" in given else self._plain
+        messages = sdk.beta if "betas" in given else sdk.plain
         fold = Fold()
         try:
             async with (
@@ -240,6 +235,8 @@ class ClaudeModel:
                 await _read(await self._events(response), fold, begin, on_text)
                 return _reply(fold, model, response.request_id)
         except Exception as error:
+            from adapters.claude.classify import classify, is_foreign
+
             is_clouds = self._endpoint.provider != "anthropic" and not fold.is_started
             if isinstance(error, HeadwayError) or not is_foreign(error, is_clouds=is_clouds):
                 raise
@@ -248,11 +245,13 @@ class ClaudeModel:
     async def _events(self, response: Any) -> AsyncGenerator[Sequence[Event], None]:
         """The events of a streaming response, as they come."""
         if self._endpoint.provider == "bedrock":
-            # Its frames are Amazon's; the SDK's decoder knows them.
-            return _one_by_one(await response.parse(to=_RAW))
+            import anthropic
+
+            # Its frames are Amazon's; the SDK's decoder knows them, and yields each as JSON.
+            return _one_by_one(await response.parse(to=anthropic.AsyncStream[object]))
         return _by_chunk(response.http_response.aiter_bytes())
 
-    def _take_key(self) -> None:
+    def _take_key(self, client: Any) -> None:
         try:
             key = self._key()
         except BadSettings as error:
@@ -265,18 +264,21 @@ class ClaudeModel:
                     "it is read again without a restart.",
                     kind="auth",
                 )
-            self._client.api_key = key
+            client.api_key = key
         elif key and self._endpoint.provider == "vertex":
-            self._client.access_token = key
+            client.access_token = key
         elif key:
-            self._client.api_key = key
+            client.api_key = key
 
     async def _learn(self, model: str) -> None:
         """Ask the endpoint what the model can do. Not all that speak the Messages API can say."""
         if self._endpoint.provider != "anthropic":
             return
+        client = (await self._sdk.get()).client
+        import anthropic
+
         with suppress(anthropic.AnthropicError, AttributeError, TypeError):
-            found = await self._client.models.retrieve(model, timeout=10.0)
+            found = await client.models.retrieve(model, timeout=10.0)
             edit = found.capabilities.context_management.compact_20260112
             self._compacts[model] = bool(edit is not None and edit.supported)
 

@@ -26,6 +26,10 @@ _JOINED: Final = {
 """Delta types whose pieces are joined, and the key that holds the piece."""
 
 
+class Torn(Exception):
+    """The stream held something that is no event, or ended before its reply did."""
+
+
 class StreamError(Exception):
     """The endpoint gave up within its reply; `body` is what it said."""
 

@@ -186,7 +186,6 @@ TABLE: Final[Mapping[State, Mapping[type[Event], Rule]]] = MappingProxyType(
 )
 
 
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line of a journal: an event, the rule that fired, and what it changed."""

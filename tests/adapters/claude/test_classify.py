@@ -11,7 +11,8 @@ from anthropic import _exceptions
 from anthropic._error_classes import ERROR_CLASSES
 from anthropic.types.shared.error_type import ErrorType
 
-from adapters.claude.classify import OPERATOR, WAIT, Torn, classify, is_foreign, kind_of
+from adapters.claude.classify import OPERATOR, WAIT, classify, is_foreign, kind_of
+from adapters.claude.fold import Torn
 from bot.errors import BadRequest, HeadwayError, ModelBusy, ModelRefusesUs
 
 NOW = 1_760_000_000.0

@@ -1,0 +1,74 @@
+"""
+The SDK's client, loaded when the first call needs it.
+
+Loading the SDK takes a second of CPU, and a process that starts has goals to take up meanwhile.
+"""
+
+import asyncio
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+from adapters.claude.clients import Endpoint, build_client, check_endpoint
+
+_FAIR_S: Final = 0.0005
+"""Loading is one long computation: every other thread would wait its default of 5 ms for each turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The client, and the two ways in."""
+
+    client: Any
+    plain: Any
+    beta: Any
+
+
+class LateClient:
+    """Builds the client once, on demand."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Look the endpoint over. Raises BadSettings: it cannot be used as it is written."""
+        check_endpoint(endpoint)
+        self._endpoint = endpoint
+        self._loaded: Loaded | None = None
+        self._loading: asyncio.Future[None] | None = None
+        if endpoint.provider != "anthropic":
+            # The SDK itself says what is missing in a cloud's settings, and that must be said now.
+            self._loaded = self._built()
+
+    async def get(self) -> Loaded:
+        """The client; the first time, once the SDK is loaded."""
+        if self._loaded is None:
+            if self._loading is None:
+                self._loading = asyncio.ensure_future(asyncio.to_thread(_load))
+            await asyncio.shield(self._loading)
+        if self._loaded is None:
+            self._loaded = self._built()
+        return self._loaded
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._loading is not None:
+            await self._loading
+        if self._loaded is not None:
+            await self._loaded.client.close()
+
+    def _built(self) -> Loaded:
+        client = build_client(self._endpoint)
+        return Loaded(
+            client,
+            client.messages.with_streaming_response,
+            client.beta.messages.with_streaming_response,
+        )
+
+
+def _load() -> None:
+    usual_s = sys.getswitchinterval()
+    sys.setswitchinterval(_FAIR_S)
+    try:
+        for module in ("adapters.claude.classify", "anthropic"):
+            import_module(module)
+    finally:
+        sys.setswitchinterval(usual_s)
