@@ -1,6 +1,7 @@
 """The room in a terminal as a Chat. Carries messages across; decides nothing."""
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -21,6 +22,8 @@ from adapters.console.room import RoomFile, room_path
 from bot.errors import Refused, StoreUnusable, Wait
 from bot.ports.chat import Incoming, Network, Outgoing, Place, Shape, Speaker
 from bot.ports.clock import Clock
+
+log = logging.getLogger(__name__)
 
 LOOK_S = 0.1
 FULL_DISK_PAUSE_S = 5.0
@@ -49,14 +52,21 @@ class ConsoleChat:
         return bool(self._open)
 
     async def listen(self, receive: Callable[[Incoming], Awaitable[None]]) -> None:
-        """Give each message that is not taken yet to `receive`, then mark it taken."""
+        """Give each message that is not taken yet to `receive`, then mark it taken.
+
+        Where the file or the store is out of reach, it is tried again: nothing that was said is
+        lost by waiting.
+        """
         while True:
             self._grown.clear()
-            self._catch_up()
             try:
+                self._catch_up()
                 await self._give(receive)
             except Wait as error:
                 await self._clock.sleep(error.retry_after_s or LOOK_S)
+            except StoreUnusable as error:
+                log.warning("What was said cannot be taken in: %s", error)
+                await self._clock.sleep(FULL_DISK_PAUSE_S)
             try:
                 await asyncio.wait_for(self._grown.wait(), LOOK_S)
             except TimeoutError:
@@ -67,16 +77,16 @@ class ConsoleChat:
 
         Raises:
             Refused: the place is of another network.
-            Wait: the file cannot be written for now (a full disk).
+            Wait: the file cannot be read or written for now (a full disk).
         """
         _ours(message.place)
-        self._catch_up()
         line = outgoing(message, self._clock.now())
-        if self._shapes.get(line.id) == line.shape:
-            return line.id
-        if isinstance(line, Posted) and line.id in self._shapes:
-            return line.id
         try:
+            self._catch_up()
+            if self._shapes.get(line.id) == line.shape:
+                return line.id
+            if isinstance(line, Posted) and line.id in self._shapes:
+                return line.id
             await self._append(line)
         except StoreUnusable as error:
             # A line that did get there is found by its key at the next try.

@@ -6,6 +6,8 @@ A line is one JSON object in ASCII, so that any text, lone surrogates included, 
 Rule 1: `said` is a person's message, `taken` says that Headway has stored it, `post` is a message
         of Headway, `edit` replaces one. Unknown kinds are skipped: a newer Headway may write them.
 Rule 2: a post's id follows from its place and key alone.
+Rule 3: whatever a line holds, reading it gives what it says or None, and every text in that is a
+        text: one line that anybody may have damaged must not end the process, start after start.
 """
 
 import json
@@ -17,6 +19,12 @@ from bot.ports.chat import Button, Incoming, Outgoing, Place, Shape, Speaker
 
 NETWORK: Final = "console"
 ROOM: Final = "console"
+
+LAST_TIME: Final = 253_402_300_799.0
+"""The end of the year 9999, the last that Python's dates can tell."""
+
+_TEXTS: Final = ("glyph", "word", "body", "now", "goal", "state")
+_LISTS: Final = ("facts", "notes", "mentions", "options")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,7 @@ def read(line: str) -> Line | None:
     try:
         row = json.loads(line)
         return _read(row) if isinstance(row, dict) else None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return None
 
 
@@ -130,7 +138,7 @@ def _read(row: dict[str, Any]) -> Line | None:
             speaker = Speaker(str(row["speaker"]["id"]), str(row["speaker"]["name"]))
             place = room(str(row["thread"]))
             said = Incoming(
-                str(row["id"]), place, speaker, str(row["text"]), float(row["at"]),
+                str(row["id"]), place, speaker, str(row["text"]), _time(row["at"]),
                 str(row.get("reply_to", "")),
             )  # fmt: skip
             return SaidLine(said)
@@ -140,17 +148,24 @@ def _read(row: dict[str, Any]) -> Line | None:
             of = Posted if kind == "post" else Edited
             return of(
                 str(row["id"]), str(row["key"]), str(row["thread"]), _shape(row["shape"]),
-                float(row["at"]), bool(row.get("silent", False)),
+                _time(row["at"]), bool(row.get("silent", False)),
             )  # fmt: skip
         case _:
             return None
 
 
+def _time(given: Any) -> float:
+    at = float(given)
+    if not 0 <= at <= LAST_TIME:
+        raise ValueError("That is no time.")
+    return at
+
+
 def _shape(row: dict[str, Any]) -> Shape:
-    known = {name: value for name, value in row.items() if name in Shape.__slots__}
-    known["glyph"], known["word"] = known.get("glyph", ""), known.get("word", "")
-    for name in ("facts", "notes", "mentions", "options"):
-        known[name] = tuple(known.get(name, ()))
-    known["tasks"] = tuple((title, state) for title, state in known.get("tasks", ()))
-    known["buttons"] = tuple(Button(**button) for button in known.get("buttons", ()))
-    return Shape(**known)
+    known: dict[str, Any] = {name: str(row.get(name, "")) for name in _TEXTS}
+    known |= {name: tuple(str(text) for text in row.get(name, ())) for name in _LISTS}
+    tasks = tuple((str(title), str(state)) for title, state in row.get("tasks", ()))
+    buttons = tuple(
+        Button(str(button["verb"]), str(button["label"])) for button in row.get("buttons", ())
+    )
+    return Shape(**known, tasks=tasks, buttons=buttons)

@@ -9,6 +9,7 @@ import pytest
 from adapters.console.connection import ConsoleChat
 from adapters.console.parse import Posted, Taken, room
 from adapters.console.room import RoomFile, room_path
+from bot.errors import StoreUnusable, Wait
 from bot.ports.chat import Chat, Incoming, Place, Speaker
 from tests.contracts.chat import ChatContract, a_post
 from tests.doubles.clock import HandClock
@@ -113,3 +114,38 @@ async def test_a_message_whose_storing_fails_stays_untaken(chat: ConsoleChat) ->
         await chat.listen(receive)
 
     assert chat.has_untaken
+
+
+@pytest.mark.parametrize("is_file", [True, False], ids=["the file", "the store"])
+async def test_what_is_out_of_reach_for_a_while_costs_nothing_that_was_said(
+    tmp_path: Path, is_file: bool
+) -> None:
+    chat = ConsoleChat(tmp_path, HandClock())
+    path = room_path(tmp_path)
+    said = await chat.say(ANN, "/goal write a haiku")
+    kept = path.read_bytes()
+    heard: list[str] = []
+
+    async def receive(message: Incoming) -> None:
+        heard.append(message.id)
+        if is_file and len(heard) == 1:
+            path.unlink()
+            path.mkdir()
+        if not is_file and len(heard) < 3:
+            raise StoreUnusable("The database is read-only.")
+
+    listening = asyncio.create_task(chat.listen(receive))
+    while not heard:
+        await asyncio.sleep(0.01)
+    if is_file:
+        with pytest.raises(Wait):
+            await chat.send(a_post(room("t1"), "g1:settle", "Done."))
+        path.rmdir()
+        path.write_bytes(kept)
+    async with asyncio.timeout(5):
+        while chat.has_untaken:
+            await asyncio.sleep(0.01)
+    listening.cancel()
+
+    assert set(heard) == {said}
+    assert Taken(said) in list(RoomFile(path).news())

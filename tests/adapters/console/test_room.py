@@ -1,10 +1,12 @@
 """The room's file, whole and torn, with one reader or several."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.console.parse import Edited, Line, Posted, SaidLine, Taken, read, room, written
+from adapters.console.render import clean
 from adapters.console.room import RoomFile
 from bot.errors import StoreUnusable
 from bot.ports.chat import Button, Incoming, Shape, Speaker
+from bot.ports.plain import plain
 
 ANY_TEXT = st.text(alphabet=st.characters(codec=None), max_size=50)
 SHAPES = st.builds(
@@ -62,6 +66,85 @@ def test_a_damaged_line_is_skipped(text: str) -> None:
     assert read(text) is None
     assert read('{"kind": "said"}') is None
     assert read('{"kind": "from the future"}') is None
+
+
+JSONS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | ANY_TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = ("kind", "id", "key", "thread", "at", "shape", "speaker", "text", "silent", "reply_to")
+PARTS = (*Shape.__slots__, "name", "id", "verb", "label")
+
+
+@given(LINES, st.sampled_from(FIELDS), st.sampled_from(PARTS), JSONS)
+def test_a_line_with_anything_in_a_field_is_read_or_skipped(
+    line: Line, field: str, part: str, given: object
+) -> None:
+    row = json.loads(written(line))
+    inside = row.get("shape", row.get("speaker"))
+
+    row[field] = given
+    whole = read(json.dumps(row))
+    if inside is not None:
+        inside[part] = given
+    deep = read(json.dumps(row))
+
+    for found in (whole, deep):
+        if isinstance(found, Posted | Edited):
+            assert plain(found.shape) is not None
+            clean(found.shape)
+        if isinstance(found, SaidLine):
+            datetime.fromtimestamp(found.message.at, UTC)
+        assert found is None or read(written(found)) == found
+
+
+@pytest.mark.parametrize("at", ["1" + "0" * 400, "1e400", "NaN", "-1", "1e300"])
+def test_a_time_that_is_none_makes_a_damaged_line(at: str) -> None:
+    line = '{"kind": "said", "id": "x", "thread": "", "speaker": {"id": "a", "name": "a"}'
+
+    assert read(f'{line}, "text": "hi", "at": 5}}') is not None
+    assert read(f'{line}, "text": "hi", "at": {at}}}') is None
+
+
+def test_a_line_of_a_hundred_thousand_brackets_is_skipped() -> None:
+    assert read("[" * 100_000) is None
+
+
+def test_a_line_longer_than_any_is_skipped_and_those_around_it_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adapters.console.room.LINE_MOST", 100)
+    path = tmp_path / "room.jsonl"
+    reader = RoomFile(path)
+    RoomFile(path).append(Taken("one"), Taken("x" * 450))
+
+    before = list(reader.news())
+    RoomFile(path).append(Taken("two"))
+
+    assert before == [Taken("one")]
+    assert list(reader.news()) == [Taken("two")]
+
+
+@pytest.mark.parametrize("most", [10, 10_000])
+def test_a_file_that_was_replaced_or_cut_is_read_from_its_beginning(
+    tmp_path: Path, most: int
+) -> None:
+    path = tmp_path / "room.jsonl"
+    reader = RoomFile(path)
+    RoomFile(path).append(*(Taken(str(number)) for number in range(20)))
+    list(reader.news())
+
+    path.unlink()
+    gone = list(reader.news())
+    RoomFile(path).append(*(Taken("new") for _ in range(most)))
+    replaced = list(reader.news())
+    os.truncate(path, 0)
+    RoomFile(path).append(Taken("after the cut"))
+
+    assert gone == []
+    assert len(replaced) == most
+    assert list(reader.news()) == [Taken("after the cut")]
 
 
 @given(cut=st.integers(0, 200))
