@@ -131,7 +131,7 @@ def test_settings_do_not_change() -> None:
     settings = read_settings()
 
     with pytest.raises(ValueError, match="frozen"):
-        settings.model = "other"  # type: ignore[misc]
+        settings.model = "other"
 
 
 def test_every_setting_says_what_it_is() -> None:
