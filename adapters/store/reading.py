@@ -5,10 +5,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.store import schema
 from adapters.store.journal import StoreJournal
 from adapters.store.open import POSTGRES, SQLITE
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
+from adapters.store.statements import Reader
 from adapters.store.transaction import Job, Outcome
 from adapters.store.writer import Writer
 from bot.errors import Ours, StoreUnusable
@@ -33,10 +35,21 @@ async def open_for_reading(url: str, *, state_dir: Path) -> AsyncIterator[Readin
     readers = Readers(_source(url, state_dir))
     writer = Writer(_NoWriting())
     try:
+        await readers.do(_refuse_other_version)
         yield Reading(StoreRecords(readers), StoreJournal(writer, readers, LIMITS))
     finally:
         await writer.close()
         await readers.close()
+
+
+def _refuse_other_version(reader: Reader) -> None:
+    """Rows of another version may not mean what they seem to."""
+    [found] = reader.connection.execute(schema.VERSION_SQL).fetchone()
+    if schema.needs_migration(found, "The database"):
+        raise StoreUnusable(
+            f"The database has schema {found}, which is older than this Headway: `headway run` "
+            "backs it up and migrates it."
+        )
 
 
 class _NoWriting:

@@ -246,9 +246,7 @@ def test_a_question_asked_by_the_audit_opens_the_next_turn(bot: Bot, api: Api) -
     assert done.turn == 2
 
 
-@pytest.mark.parametrize(
-    "script", ["thinks", "pauses", "cut", "compacts 1", "many 5", "overflows"]
-)
+@pytest.mark.parametrize("script", ["thinks", "pauses", "cut", "compacts 1", "many 5", "overflows"])
 def test_every_way_a_reply_can_stop_is_gone_on_from(bot: Bot, api: Api, script: str) -> None:
     goal = bot.goal(f"!script {script}")
 

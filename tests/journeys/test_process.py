@@ -108,9 +108,7 @@ def test_a_chat_in_a_pipe_asks_and_takes_the_answer(bot: Bot, api: Api) -> None:
     assert shown.count("✅ Complete") == 1
 
 
-def test_a_chat_in_a_pipe_whose_input_ends_says_that_a_person_is_needed(
-    bot: Bot, api: Api
-) -> None:
+def test_a_chat_in_a_pipe_whose_input_ends_says_that_a_person_is_needed(bot: Bot, api: Api) -> None:
     chat = headway("chat", "--until-settled", "!script asks", env=bot.env)
 
     assert chat.returncode == 6
@@ -155,9 +153,7 @@ def test_a_slow_model_is_waited_for(bot: Bot, api: Api) -> None:
     assert_sound(api, goal, "complete")
 
 
-def test_a_goal_that_takes_long_has_one_status_message_edited_in_place(
-    bot: Bot, api: Api
-) -> None:
+def test_a_goal_that_takes_long_has_one_status_message_edited_in_place(bot: Bot, api: Api) -> None:
     goal = bot.goal("!script slow 1 4")
 
     goal.until("complete", 30)
