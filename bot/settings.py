@@ -16,7 +16,14 @@ from typing import Any, ClassVar, Final, Literal
 from zoneinfo import ZoneInfo
 
 import tzlocal
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -26,7 +33,7 @@ from pydantic_settings import (
 
 from bot.errors import BadSettings
 from bot.goals.limits import LEAST_BUDGET_TOKENS, Limits
-from bot.goals.money import NANO, Budget
+from bot.goals.money import NANO, Budget, Price
 
 PREFIX: Final = "HEADWAY_"
 FILE_NAME: Final = "headway.toml"
@@ -39,6 +46,23 @@ def default_state_dir() -> Path:
         return Path(root) / "headway"
     home = os.environ.get("HOME")
     return Path(home) / ".local/state/headway" if home else Path(".headway")
+
+
+class ModelPrice(BaseModel):
+    """What a model costs, in dollars a million tokens. A cache class that is left out is as input."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_read: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+
+    def price(self) -> Price:
+        """In nano-dollars a token. An hour's cache costs what five minutes' does."""
+        write = _nano(self.input if self.cache_write is None else self.cache_write)
+        read = _nano(self.input if self.cache_read is None else self.cache_read)
+        return Price(_nano(self.input), write, write, read, _nano(self.output))
 
 
 class Settings(BaseSettings):
@@ -70,10 +94,16 @@ class Settings(BaseSettings):
     base_url: str = Field(
         default="", description="Another address that speaks the Messages API. Empty: Anthropic's."
     )
+    region: str = Field(default="", description="Cloud region, for Bedrock and Vertex.")
+    project: str = Field(default="", description="Cloud project, for Vertex.")
     model: str = Field(default="claude-sonnet-5-5", description="Model of the agent.")
     audit_model: str = Field(default="claude-haiku-5-5", description="Model of the auditor.")
     fallback_models: tuple[str, ...] = Field(
         default=(), description="Tried in order when the agent's model is overloaded or not found."
+    )
+    prices: dict[str, ModelPrice] = Field(
+        default_factory=dict,
+        description="Prices by model, where they are not known or not yours: dollars a million tokens.",
     )
     max_tokens: int = Field(default=8_192, ge=256, description="Output tokens of one agent call.")
     compact_at: int = Field(
@@ -201,6 +231,10 @@ def read_settings(config: Path | None = None, **given: Any) -> Settings:
         raise BadSettings(f"The settings cannot be read: {error}. Mend {path}.") from error
     assert isinstance(settings, Settings)
     return settings
+
+
+def _nano(usd_a_million: float) -> int:
+    return round(usd_a_million * NANO / 1_000_000)
 
 
 def _found_file() -> Path | None:

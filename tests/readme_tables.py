@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from bot.chat.texts import Texts
 from bot.chat.verbs import help_line, served
@@ -59,6 +60,8 @@ def written(text: str) -> str:
 
 def _default(name: str, field: FieldInfo) -> str:
     value: Any = field.get_default()
+    if value is PydanticUndefined:
+        return ""
     if name in _MADE:
         return _MADE[name]
     if isinstance(value, SecretStr):

@@ -39,6 +39,9 @@ def build_model(settings: Settings, clock: Clock, **more: Any) -> "ClaudeModel":
         base_url=settings.base_url or None,
         max_in_flight=settings.calls_at_once,
         fallback_models=settings.fallback_models,
+        region=settings.region or None,
+        project=settings.project or None,
+        prices={model: price.price() for model, price in settings.prices.items()},
     )
     return ClaudeModel(
         endpoint, model=settings.model, key=lambda: settings.key() or None, clock=clock, **more

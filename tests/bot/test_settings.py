@@ -127,6 +127,14 @@ def test_an_unknown_zone_of_the_machine_does_not_keep_headway_from_starting(
     assert str(read_settings().tz)
 
 
+def test_a_price_of_ones_own_is_in_dollars_a_million_tokens(tmp_path: Path) -> None:
+    (tmp_path / "headway.toml").write_text('[prices."my-model"]\ninput = 0.25\noutput = 2\n')
+
+    price = read_settings().prices["my-model"].price()
+
+    assert (price.input, price.cache_read, price.output) == (250, 250, 2000)
+
+
 def test_settings_do_not_change() -> None:
     settings = read_settings()
 
