@@ -11,6 +11,7 @@ from adapters.store.moves import (
     Move,
     bookings,
     decide,
+    write_answer,
     write_contents,
     write_goal,
     write_move,
@@ -27,7 +28,7 @@ from bot.goals.events import GoalOpened
 from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
 from bot.goals.machine import Entry
-from bot.ports.journal import Applied, Content, Line, Task, Unit
+from bot.ports.journal import Applied, Content, Line, Reply, Task, Unit
 
 _E, _C, _G, _T = queries.EVENT, queries.CONTENT, queries.GOAL, queries.TASK
 LINE: Final = (
@@ -69,7 +70,11 @@ class StoreJournal:
         self._limits_hash = codec.limits_hash(limits)
 
     async def open(
-        self, opened: GoalOpened, contents: Sequence[Content], handled: tuple[str, ...] = ()
+        self,
+        opened: GoalOpened,
+        contents: Sequence[Content],
+        handled: tuple[str, ...] = (),
+        reply: Reply | None = None,
     ) -> Applied:
         """Write a goal's first entry, with the next number (an `ask` has 0).
 
@@ -93,8 +98,10 @@ class StoreJournal:
             write_contents(writes, event.session, contents, at)
             write_move(writes, move, self._limits_hash)
             write_handled(writes, handled, at)
+            applied = Applied(moved.goal, (entry,), moved.instructions)
+            write_answer(writes, reply, applied, at)
             tx.write(writes)
-            return Applied(moved.goal, (entry,), moved.instructions)
+            return applied
 
         return await self._writer.do(job, lane=opened.goal)
 
@@ -157,10 +164,12 @@ class StoreJournal:
             write_tasks(writes, after, unit.tasks, at)
         if not fenced:
             write_handled(writes, unit.handled, at)
-        tx.write(writes)
         entries = tuple(move.entry for move in moves)
         asked = tuple(one for move in moves for one in move.instructions)
-        return Applied(after, entries, asked, fenced)
+        applied = Applied(after, entries, asked, fenced)
+        write_answer(writes, unit.reply, applied, at)
+        tx.write(writes)
+        return applied
 
 
 def line(row: Row) -> Line:

@@ -6,8 +6,7 @@ from sqlalchemy import bindparam, exists, select, text
 
 from adapters.store import queries
 from adapters.store.journal import check_waiting, write_handled
-from adapters.store.moves import write_content
-from adapters.store.posts import queue
+from adapters.store.moves import write_content, write_reply
 from adapters.store.readers import Readers
 from adapters.store.rooms import place_of, see_person, see_room, see_session
 from adapters.store.statements import Row, Writes
@@ -171,9 +170,8 @@ class StoreOutbox:
             if tx.one(_SESSION, of_session=session) is None:
                 raise KeyError(f"There is no session {session}: begin it first.")
             check_waiting(tx, handled)
-            at, content, writes = tx.now(), Content(text), Writes()
-            write_content(writes, session, content, content.hash, at)
-            queue(writes, key, "reply", session, at, content=content.hash)
+            at, writes = tx.now(), Writes()
+            write_reply(writes, session, key, text, at)
             write_handled(writes, handled, at)
             tx.write(writes)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from adapters.store import codec, queries
-from adapters.store.posts import say
+from adapters.store.posts import queue, say
 from adapters.store.statements import Writes
 from adapters.store.steps import charge, follow
 from bot.goals import machine
@@ -19,7 +19,7 @@ from bot.goals.goal import Goal
 from bot.goals.instructions import Instruction
 from bot.goals.limits import Limits
 from bot.goals.machine import Entry
-from bot.ports.journal import Content, Task, Unit
+from bot.ports.journal import Applied, Content, Reply, Task, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,19 @@ def write_content(
         at=at,
         expires_at=expires_at,
     )
+
+
+def write_reply(writes: Writes, session: str, key: str, text: str, at: float) -> None:
+    """An answer in the session's thread."""
+    content = Content(text)
+    write_content(writes, session, content, content.hash, at)
+    queue(writes, key, "reply", session, at, content=content.hash)
+
+
+def write_answer(writes: Writes, reply: Reply | None, applied: Applied, at: float) -> None:
+    """What a unit answers whoever asked for it."""
+    if reply is not None and not applied.fenced:
+        write_reply(writes, reply.session, reply.key, reply.text(applied), at)
 
 
 def write_tasks(writes: Writes, goal: Goal, tasks: Iterable[Task], at: float) -> None:

@@ -1,7 +1,8 @@
 """
 What each verb does: events for the goal, or an answer where it was asked.
 
-Rule 1: a message's consequence and the mark that it is handled are one transaction.
+Rule 1: a message's consequence, what is answered, and the mark that it is handled are one
+        transaction.
 Rule 2: a rule of the goal decides whether it fits; its refusal becomes a sentence by its code.
 """
 
@@ -38,7 +39,7 @@ from bot.goals.limits import ASK_BUDGET
 from bot.goals.money import Budget
 from bot.ports.chat import Place
 from bot.ports.clock import Clock
-from bot.ports.journal import Applied, Content, Journal, Unit
+from bot.ports.journal import Applied, Content, Journal, Reply, Unit
 from bot.ports.mail import Inbox, Outbox, Rooms, Thread
 
 CONFIRM_S = 60.0
@@ -47,6 +48,8 @@ LIVE = tuple(state.value for state in State if state not in (State.COMPLETE, Sta
 
 Wake = Callable[[str, Sequence[Instruction]], None]
 """Told after a commit: the goal may be due, and what was asked for (a turn to stop)."""
+Told = Callable[[Applied], str]
+"""What is answered, from what was done."""
 
 
 def _nothing() -> None:
@@ -142,15 +145,20 @@ class Commands:
         self._desk.posted()
 
     async def commit(
-        self, heard: Heard, goal: Goal, *events: Event, contents: tuple[Content, ...] = ()
-    ) -> Applied:
-        """Commit what the message caused, and let the worker look."""
+        self,
+        heard: Heard,
+        goal: Goal,
+        *events: Event,
+        contents: tuple[Content, ...] = (),
+        told: Told | None = None,
+    ) -> None:
+        """Commit what the message caused, with what is answered, and let the worker look."""
         urgent = any(isinstance(e, Paused | Stopped | Cancelled) for e in events)
-        unit = Unit(goal.id, events, contents, handled=(heard.id,), urgent=urgent)
+        reply = await self._reply(heard, told)
+        unit = Unit(goal.id, events, contents, handled=(heard.id,), reply=reply, urgent=urgent)
         applied = await self._desk.journal.commit(unit)
         self._desk.wake(goal.id, applied.instructions)
         self._desk.posted()
-        return applied
 
     async def _of_goal(self, name: str, heard: Heard, command: Command) -> None:
         goal = await self._goal(heard, command)
@@ -250,19 +258,21 @@ class Commands:
         await self.answer(heard, views.trace_text(goal, own, self._desk.manner))
 
     async def _pause(self, heard: Heard, goal: Goal, command: Command) -> None:
-        await self.commit(heard, goal, Paused(heard.person))
-        await self._tell(heard, "said.paused", goal)
+        await self.commit(heard, goal, Paused(heard.person), told=self._told("said.paused", goal))
 
     async def _stop(self, heard: Heard, goal: Goal, command: Command) -> None:
-        await self.commit(heard, goal, Stopped(heard.person))
-        await self._tell(heard, "said.stopped", goal)
+        await self.commit(heard, goal, Stopped(heard.person), told=self._told("said.stopped", goal))
 
     async def _resume(self, heard: Heard, goal: Goal, command: Command) -> None:
-        applied = await self.commit(heard, goal, Resumed(heard.person))
         texts = self._desk.manner.texts
-        key = f"said.resumed.{applied.rules[-1]}"
-        number = applied.goal.decision.number if applied.goal.decision else 0
-        await self._tell(heard, key if texts.has(key) else "said.resumed", goal, number=number)
+
+        def told(applied: Applied) -> str:
+            key = f"said.resumed.{applied.rules[-1]}"
+            number = applied.goal.decision.number if applied.goal.decision else 0
+            known = key if texts.has(key) else "said.resumed"
+            return texts(known, goal=self._name(goal), number=number)
+
+        await self.commit(heard, goal, Resumed(heard.person), told=told)
 
     async def _cancel(self, heard: Heard, goal: Goal, command: Command) -> None:
         key, now = (heard.person, goal.id), self._desk.clock.now()
@@ -274,16 +284,16 @@ class Commands:
             texts = self._desk.manner.texts
             await self.answer(heard, texts("said.cancel_sure", goal=self._name(goal), name=name))
             return
-        await self.commit(heard, goal, Cancelled(heard.person))
-        await self._tell(heard, "said.cancelled", goal)
+        told = self._told("said.cancelled", goal)
+        await self.commit(heard, goal, Cancelled(heard.person), told=told)
 
     async def _edit(self, heard: Heard, goal: Goal, command: Command) -> None:
         content = Content(command.text, heard.person)
         old = await self._objective(goal)
         edited = ObjectiveEdited(heard.person, content.hash)
-        await self.commit(heard, goal, edited, contents=(content,))
         quoted = {"new": views.quoted(command.text), "old": views.quoted(old)}
-        await self._tell(heard, "said.edited", goal, **quoted)
+        told = self._told("said.edited", goal, **quoted)
+        await self.commit(heard, goal, edited, contents=(content,), told=told)
 
     async def _budget(self, heard: Heard, goal: Goal, command: Command) -> None:
         texts, amount = self._desk.manner.texts, command.amount
@@ -298,16 +308,18 @@ class Commands:
         rests = goal.state in (State.PAUSED, State.BLOCKED, State.OVER_BUDGET)
         still = goal.state is State.OVER_BUDGET and bool(reached(budget, goal.ledger))
         resumed = (Resumed(heard.person),) if amount.resumes and rests and not still else ()
-        applied = await self.commit(heard, goal, BudgetSet(heard.person, budget), *resumed)
         key = "still" if still else "resumed" if resumed else "resume" if rests else "set"
-        await self._tell(
-            heard,
-            f"said.budget_set.{key}",
-            goal,
-            budget=views.budget_text(budget, self._desk.manner),
-            spent=spent(applied.goal, texts),
-            **self._used_up(applied.goal),
-        )
+
+        def told(applied: Applied) -> str:
+            return texts(
+                f"said.budget_set.{key}",
+                goal=self._name(goal),
+                budget=views.budget_text(budget, self._desk.manner),
+                spent=spent(applied.goal, texts),
+                **self._used_up(applied.goal),
+            )
+
+        await self.commit(heard, goal, BudgetSet(heard.person, budget), *resumed, told=told)
 
     async def _reopen(self, heard: Heard, goal: Goal, command: Command) -> None:
         texts = self._desk.manner.texts
@@ -321,14 +333,19 @@ class Commands:
         content = Content(objective(whole, texts), heard.person)
         thread = Thread(goal.session, heard.message.place)
         opened = self._opened(heard, thread, content, rest)
-        applied = await self._open(heard, replace(opened, reopens=goal.id), content)
-        new = self._name(applied.goal)
-        await self._tell(heard, "said.reopened", goal, new=new)
 
-    async def _open(self, heard: Heard, opened: GoalOpened, content: Content) -> Applied:
-        applied = await self._desk.journal.open(opened, (content,), (heard.id,))
+        def told(applied: Applied) -> str:
+            return texts("said.reopened", goal=self._name(goal), new=self._name(applied.goal))
+
+        await self._open(heard, replace(opened, reopens=goal.id), content, told)
+
+    async def _open(
+        self, heard: Heard, opened: GoalOpened, content: Content, told: Told | None = None
+    ) -> None:
+        reply = await self._reply(heard, told)
+        applied = await self._desk.journal.open(opened, (content,), (heard.id,), reply)
         self._desk.wake(applied.goal.id, applied.instructions)
-        return applied
+        self._desk.posted()
 
     def _opened(self, heard: Heard, thread: Thread, content: Content, budget: Budget) -> GoalOpened:
         return GoalOpened(
@@ -350,12 +367,15 @@ class Commands:
     async def _where(self, heard: Heard) -> Thread:
         return heard.thread or await self._desk.rooms.begin(heard.message.place)
 
-    async def _tell(self, heard: Heard, key: str, goal: Goal, **values: object) -> None:
-        """Confirm what is committed; the message is handled already."""
-        session = (await self._where(heard)).session
+    async def _reply(self, heard: Heard, told: Told | None) -> Reply | None:
+        """What is answered in the unit that does what the message asks."""
+        if told is None:
+            return None
+        return Reply((await self._where(heard)).session, f"reply:{heard.id}", told)
+
+    def _told(self, key: str, goal: Goal, **values: object) -> Told:
         text = self._desk.manner.texts(key, goal=self._name(goal), **values)
-        await self._desk.outbox.say(session, f"reply:{heard.id}", text)
-        self._desk.posted()
+        return lambda _: text
 
     async def _objective(self, goal: Goal) -> str:
         texts = await self._desk.journal.contents(goal.session, (goal.objective,))

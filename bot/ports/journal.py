@@ -9,7 +9,7 @@ Rule 3: the store stamps `at` on every event with its own clock (PostgreSQL: the
 Rule 4: a unit once handed over is not withdrawn by cancelling the caller.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, Protocol
@@ -54,8 +54,8 @@ class Unit:
     """What one step of a goal writes, all or nothing.
 
     `epoch` is the writer's lease (None: a person, a timer or the store itself). `tasks` replaces
-    the goal's list. `handled` are inbox messages whose consequence this is. `urgent` goes to the
-    head of the queue.
+    the goal's list. `handled` are inbox messages whose consequence this is, `reply` is what is said
+    to them. `urgent` goes to the head of the queue.
     """
 
     goal: str
@@ -64,6 +64,7 @@ class Unit:
     epoch: int | None = None
     tasks: tuple[Task, ...] | None = None
     handled: tuple[str, ...] = ()
+    reply: "Reply | None" = None
     urgent: bool = False
 
 
@@ -81,6 +82,18 @@ class Applied:
     def rules(self) -> tuple[str, ...]:
         """The rule that fired, event by event."""
         return tuple(entry.rule for entry in self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a command is answered, queued with what it did.
+
+    `text` tells it from what was done, inside the transaction: it is pure and quick.
+    """
+
+    session: str
+    key: str
+    text: Callable[[Applied], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +130,15 @@ class Journal(Protocol):
     """Goals, moved by events."""
 
     async def open(
-        self, opened: GoalOpened, contents: Sequence[Content], handled: tuple[str, ...] = ()
+        self,
+        opened: GoalOpened,
+        contents: Sequence[Content],
+        handled: tuple[str, ...] = (),
+        reply: Reply | None = None,
     ) -> Applied:
         """Write a goal's first entry; the store gives it its number (an `ask` has 0).
 
-        `handled` are the inbox messages that it came from.
+        `handled` are the inbox messages that it came from, `reply` is what is said to them.
 
         Raises:
             Refused: code `one_goal`: the session has a live goal.

@@ -14,6 +14,7 @@ from bot.goals.events import (
 )
 from bot.goals.goal import Goal
 from bot.ports.chat import Place, Speaker
+from bot.ports.journal import Reply
 from bot.ports.mail import Due
 from tests.contracts.stores import Bed
 
@@ -87,6 +88,23 @@ class InboxContract:
 
 class OutboxContract:
     """Subclasses give a fixture `bed`."""
+
+    async def test_what_a_command_is_answered_is_queued_with_what_it_did(self, bed: Bed) -> None:
+        goal, message = await bed.open(), bed.message()
+        await bed.inbox.receive(message)
+        reply = Reply(goal.session, "reply:1", lambda applied: f"{applied.rules[-1]} \x00")
+        wrong = Reply(goal.session, "reply:2", lambda applied: applied.rules[7])
+
+        await bed.commit(goal, Paused("p"), handled=(message.id,), reply=reply)
+        with pytest.raises(IndexError):
+            await bed.commit(goal, Resumed("p"), reply=wrong)
+
+        due = [one for one in await bed.outbox.claim("console", limit=9) if one.kind == "reply"]
+        texts = await bed.journal.contents(goal.session, [one.content for one in due])
+        assert [one.key for one in due] == ["reply:1"]
+        assert list(texts.values()) == ["paused \x00"]
+        assert (await bed.journal.goal(goal.id)).state == "paused"
+        assert await bed.inbox.waiting() == ()
 
     async def test_the_status_is_shown_after_five_seconds_and_once(self, bed: Bed) -> None:
         goal = await bed.work()

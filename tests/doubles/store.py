@@ -17,7 +17,7 @@ from bot.goals.instructions import CloseDecision, Instruction, OpenDecision, Pos
 from bot.goals.limits import LIMITS, Limits
 from bot.ports.chat import Incoming, Network, Place, Speaker
 from bot.ports.clock import Clock
-from bot.ports.journal import Applied, Content, EndpointRow, Lease, Line, Task, Unit
+from bot.ports.journal import Applied, Content, EndpointRow, Lease, Line, Reply, Task, Unit
 from bot.ports.mail import Due, OutState, Received, Thread
 from bot.ports.records import DecisionRow, GoalRow, Parked, Spent, Trace
 from tests.doubles import store_folds as folds
@@ -101,7 +101,11 @@ class MemoryJournal:
         self._outbox, self._inbox = outbox, inbox
 
     async def open(
-        self, opened: GoalOpened, contents: Sequence[Content], handled: tuple[str, ...] = ()
+        self,
+        opened: GoalOpened,
+        contents: Sequence[Content],
+        handled: tuple[str, ...] = (),
+        reply: Reply | None = None,
     ) -> Applied:
         """Write a goal's first entry."""
         rows = self._rows
@@ -119,10 +123,13 @@ class MemoryJournal:
         event = replace(opened, number=number, at=self._clock.now())
         moved = machine.open_goal(event, self._limits)
         entry = machine.entry(None, event, moved)
+        applied = Applied(moved.goal, (entry,), moved.instructions)
+        answer = _answer(reply, applied)
         self._keep(moved.goal, (entry,), contents)
         self._inbox.mark(handled)
         self._post(None, moved.goal, moved.instructions, event.at)
-        return Applied(moved.goal, (entry,), moved.instructions)
+        self._outbox.answer(*answer)
+        return applied
 
     async def commit(self, unit: Unit) -> Applied:
         """Apply the unit's events in order."""
@@ -135,6 +142,9 @@ class MemoryJournal:
         steps = list(self._decide(before, _bookings(unit) if fenced else unit.events, at))
         after = steps[-1][1] if steps else before
         entries = tuple(entry for _, _, entry, _ in steps)
+        asked = tuple(one for _, _, _, instructions in steps for one in instructions)
+        applied = Applied(after, entries, asked, fenced)
+        answer = _answer(unit.reply, applied)
         self._keep(after, entries, () if fenced else unit.contents)
         for was, now, _, instructions in steps:
             self._post(was, now, instructions, at)
@@ -142,8 +152,8 @@ class MemoryJournal:
             self._inbox.mark(unit.handled)
             if unit.tasks is not None:
                 self._rows.tasks[unit.goal] = unit.tasks
-        asked = tuple(one for _, _, _, instructions in steps for one in instructions)
-        return Applied(after, entries, asked, fenced)
+        self._outbox.answer(*answer)
+        return applied
 
     async def goal(self, goal: str) -> Goal:
         """The goal's row now."""
@@ -363,10 +373,16 @@ class MemoryOutbox:
         """Queue a reply."""
         inbox = MemoryInbox(self._rows)
         inbox.check(handled)
+        self.answer(session, key, text)
+        inbox.mark(handled)
+
+    def answer(self, session: str, key: str, text: str) -> None:
+        """Queue a reply, as a part of what else is written; one without a key is none."""
+        if not key:
+            return
         content = Content(text)
         self._rows.contents.setdefault((session, content.hash), content)
         self._queue(key, "reply", "", session, "", content.hash)
-        inbox.mark(handled)
 
     async def sent(self, key: str, remote: str) -> None:
         """It is there."""
@@ -565,6 +581,13 @@ def _person(rows: _Rows, network: Network, speaker: Speaker) -> str:
 def _thread(rows: _Rows, session: str) -> Thread:
     live = _live(rows, session)
     return Thread(session, rows.sessions[session], live.id if live else "")
+
+
+def _answer(reply: Reply | None, applied: Applied) -> tuple[str, str, str]:
+    """Session, key and text of what is answered."""
+    if reply is None or applied.fenced:
+        return "", "", ""
+    return reply.session, reply.key, reply.text(applied)
 
 
 def _live(rows: _Rows, session: str) -> Goal | None:
