@@ -55,6 +55,28 @@ def gone(processes: list[psutil.Process], within_s: float = 15.0) -> bool:
     return not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
 
 
+def headway(
+    environment: dict[str, str], *words: str, before: tuple[str, ...] = ()
+) -> tuple[int, str]:
+    """Run the command in a pipe; the exit code and all that it printed."""
+    try:
+        done = subprocess.run(
+            [*before, *HEADWAY, *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LONGEST_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        logs = [path.read_text("utf-8") for path in Path(environment["TMPDIR"]).rglob("bot.log")]
+        told = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout
+        pytest.fail("\n".join([f"{words} hangs:", told or "", *logs]))
+    return done.returncode, done.stdout
+
+
 @contextmanager
 def beginning(environment: dict[str, str]) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     """A demo in a pipe whose first tools run, and what it printed so far."""
@@ -79,18 +101,9 @@ def beginning(environment: dict[str, str]) -> Iterator[tuple[subprocess.Popen[st
 
 
 def test_a_goal_is_killed_goes_on_asks_and_completes_in_a_pipe(newcomer: dict[str, str]) -> None:
-    done = subprocess.run(
-        [*HEADWAY, "demo"],
-        env=newcomer,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_S,
-        check=False,
-    )
+    code, told = headway(newcomer, "demo")
 
-    told = done.stdout
-    assert (done.returncode, done.stderr) == (0, ""), told
+    assert code == 0, told
     assert "The model is rehearsed" in told
     assert re.search(r"Killed process \d+ with SIGKILL in the middle of turn 2", told)
     assert re.search(r"Went on at turn 2, step \d", told)
@@ -152,19 +165,11 @@ def test_a_killed_demo_takes_its_processes_along(newcomer: dict[str, str]) -> No
 def test_without_a_working_sandbox_it_says_why_and_what_to_do(newcomer: dict[str, str]) -> None:
     walled = [find_bwrap(), "--dev-bind", "/", "/", "--unshare-user", "--disable-userns", "--"]
 
-    done = subprocess.run(
-        [*walled, *HEADWAY, "demo"],
-        env=newcomer,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_S,
-        check=False,
-    )
+    code, told = headway(newcomer, "demo", before=tuple(walled))
 
-    assert done.returncode == 78
-    assert "user namespaces are forbidden" in done.stdout
-    assert "HEADWAY_SANDBOX=none headway demo" in done.stdout
+    assert code == 78
+    assert "user namespaces are forbidden" in told
+    assert "HEADWAY_SANDBOX=none headway demo" in told
     assert left_behind(newcomer) == []
 
 
@@ -176,23 +181,15 @@ def test_with_a_key_it_runs_on_that_model_under_a_small_budget(newcomer: dict[st
             "HEADWAY_BASE_URL": api.url,
             "HEADWAY_MODEL": "claude-opus-5-5",
         }
-        done = subprocess.run(
-            [*HEADWAY, "demo", "--yes", "--keep"],
-            env=keyed,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LONGEST_S,
-            check=False,
-        )
+        code, told = headway(keyed, "demo", "--yes", "--keep")
         served = {call["model"] for call in api.calls(role="agent")}
 
-    assert done.returncode == 0, done.stdout
-    assert "A key is set, so this runs on claude-opus-5-5" in done.stdout
-    assert "$1.00 at most" in done.stdout
-    assert "rehearsed" not in done.stdout
+    assert code == 0, told
+    assert "A key is set, so this runs on claude-opus-5-5" in told
+    assert "$1.00 at most" in told
+    assert "rehearsed" not in told
     assert served == {"claude-opus-5-5"}
-    _looks_whole(newcomer, done.stdout)
+    _looks_whole(newcomer, told)
 
 
 def _looks_whole(environment: dict[str, str], told: str) -> None:
@@ -200,17 +197,10 @@ def _looks_whole(environment: dict[str, str], told: str) -> None:
     [command] = re.findall(r"headway (--config \S+ trace G1)", told)
     folder = Path(environment["TMPDIR"], *left_behind(environment))
 
-    trace = subprocess.run(
-        [*HEADWAY, *command.split()],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_S,
-        check=False,
-    )
+    code, trace = headway(environment, *command.split())
 
-    assert trace.returncode == 0, trace.stderr
-    assert "audit" in trace.stdout.lower()
+    assert code == 0, trace
+    assert "audit" in trace.lower()
     assert KEY not in (folder / "headway.toml").read_text("utf-8")
 
 
