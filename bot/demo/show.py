@@ -4,11 +4,13 @@ import asyncio
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from adapters.claude.prices import PriceTable
 from adapters.console.parse import room
 from adapters.console.room import RoomFile, room_path
 from adapters.rehearsal.demo import OBJECTIVE, log_files
@@ -96,14 +98,24 @@ def _about(stage: Stage, settings: Settings, *, keep: bool) -> list[str]:
     else:
         model = (
             f"A key is set, so this runs on {settings.model}, audited by {settings.audit_model}, "
-            f"at {settings.base_url or settings.provider}. It may cost "
-            f"${settings.budget_usd:.2f} at most."
+            f"at {settings.base_url or settings.provider}. {_most(settings)}"
         )
     lines = [model]
     if settings.sandbox == "none":
         lines.append("There is no sandbox, by your choice: its commands have all your rights.")
     fate = "kept" if keep else "removed at the end; --keep keeps it"
     return [*lines, f"Everything lies in {stage.folder} ({fate}). Ctrl-C ends it all."]
+
+
+def _most(settings: Settings) -> str:
+    """What the demo may cost at most."""
+    own = {name: price.price() for name, price in settings.prices.items()}
+    table = PriceTable(settings.provider, own=own, now=time.time)
+    tokens = f"{settings.budget_tokens:,} tokens"
+    for name in (settings.model, settings.audit_model):
+        if table.price(name) is None:
+            return f"It may take {tokens} at most; what {name} costs is not known here."
+    return f"It may cost ${settings.budget_usd:.2f} and take {tokens} at most."
 
 
 async def _tried(settings: Settings) -> Sandbox:

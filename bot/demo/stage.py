@@ -29,6 +29,8 @@ READY_S: Final = 20.0
 END_S: Final = 10.0
 REHEARSED_KEY: Final = "rehearsed"
 REAL_BUDGET_USD: Final = 1.0
+REAL_BUDGET_TOKENS: Final = 500_000
+"""Five times what the rehearsed run takes; it also holds where a price is not known."""
 MAX_TOKENS: Final = 4_096
 """Less than usual: the reply that is lost on the way is charged as if it had been this long."""
 QUIET_S: Final = 1.0
@@ -138,6 +140,9 @@ class Stage:
             "database": "",
             "sandbox": self.own.sandbox,
             "provider": self.own.provider,
+            "region": self.own.region,
+            "project": self.own.project,
+            "prices": {name: price.model_dump() for name, price in self.own.prices.items()},
             "model": self.own.model,
             "audit_model": self.own.audit_model,
             "base_url": self.address or self.own.base_url,
@@ -146,6 +151,7 @@ class Stage:
         }
         if not self.is_rehearsed:
             given["budget_usd"] = min(self.own.budget_usd, REAL_BUDGET_USD)
+            given["budget_tokens"] = min(self.own.budget_tokens, REAL_BUDGET_TOKENS)
         return given
 
     def _secret(self) -> dict[str, Any]:
@@ -191,10 +197,12 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
 
 
 def _toml(given: Mapping[str, Any]) -> str:
-    """The settings as a file; strings are JSON's, which TOML reads as they are."""
-    flat = {name: value for name, value in given.items() if not isinstance(value, dict)}
-    lines = [f"{name} = {json.dumps(value)}" for name, value in flat.items()]
-    for name, table in given.items():
-        if isinstance(table, dict):
-            lines += [f"\n[{name}]", *(f"{key} = {value}" for key, value in table.items())]
-    return "\n".join(lines) + "\n"
+    """The settings as a file; JSON's strings and numbers are TOML's too."""
+    return "".join(f"{name} = {_value(value)}\n" for name, value in given.items())
+
+
+def _value(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return json.dumps(value)
+    pairs = (f"{json.dumps(k)} = {_value(v)}" for k, v in value.items() if v is not None)
+    return f"{{ {', '.join(pairs)} }}"

@@ -36,12 +36,13 @@ def answers(settings: Settings) -> str:
 
 def prices(settings: Settings) -> str:
     """Whether the cost of both models is known."""
-    table = PriceTable(settings.provider, now=time.time)
+    own = {name: price.price() for name, price in settings.prices.items()}
+    table = PriceTable(settings.provider, own=own, now=time.time)
     missing = [name for name in _names(settings) if table.price(name) is None]
     if missing:
         raise warning(
             f'The price of {" and ".join(missing)} is not known: costs are shown as "at least", '
-            "and only budget_tokens limits them. Set it as low as you mean."
+            "and only budget_tokens limits them. Set `prices`, or budget_tokens as low as you mean."
         )
     return f"known for {' and '.join(_names(settings))}"
 

@@ -358,6 +358,15 @@ def test_a_model_without_a_price_is_warned_of(patient: Patient) -> None:
     assert "budget_tokens" in found["prices"].text
 
 
+def test_a_price_of_ones_own_counts(patient: Patient) -> None:
+    patient.set(headway_model="homemade-1")
+    patient.toml('[prices."homemade-1"]\ninput = 1.0\noutput = 5.0\n')
+
+    found = examined()
+
+    assert found["prices"].state == "ok"
+
+
 @pytest.mark.process
 def test_what_hangs_is_named_and_holds_nothing_up(patient: Patient) -> None:
     os.mkfifo(patient.home / "key", 0o600)
