@@ -9,19 +9,17 @@ served one whose reply did not come, charged at least what it cost, or was never
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from bot.goals.goal import Goal, State
 from bot.goals.machine import replay
+from bot.goals.money import NANO
 from bot.ports.records import Step, Trace
 from bot.settings import read_settings
 from bot.wiring import reading
-from tests.crash.drill import Drill
-from tests.crash.scenario import FILES, TURNS
+from tests.crash.drill import Drill, name_of
+from tests.crash.scenario import FILES, POSTS, TURNS
 from tests.peers.messages_api import BlockingMessagesApi
-
-POSTS: Final = ("decision:1", "card:1", "settle")
-"""Keys, without the goal's id, in order: the card is the decision's message, edited."""
 
 
 def check_all(drill: Drill, api: BlockingMessagesApi) -> Trace:
@@ -29,19 +27,20 @@ def check_all(drill: Drill, api: BlockingMessagesApi) -> Trace:
     trace, left = asyncio.run(_read(drill.state_dir))
     check_goal(trace)
     check_files(drill.state_dir, trace.goal)
-    check_posts(drill, trace.goal, left)
+    check_posts(drill, left)
     check_tools(trace)
     check_tokens(trace, api.calls(user=trace.goal.id))
     return trace
 
 
 def check_goal(trace: Trace) -> None:
-    """It is complete after three turns, and the journal folds to its row."""
+    """It is complete after three turns, its budget raised once, and the journal folds to its row."""
     goal = trace.goal
 
     assert goal.state is State.COMPLETE
     assert goal.turn == TURNS
     assert goal.messages == 1
+    assert goal.budget.nano_usd == 3 * NANO
     assert not goal.turn_open
     assert replay(line.entry for line in trace.lines) == goal
     assert [row.state for row in trace.decisions] == ["answered"]
@@ -58,13 +57,13 @@ def check_files(state_dir: Path, goal: Goal) -> None:
     assert found == FILES
 
 
-def check_posts(drill: Drill, goal: Goal, left: Mapping[str, int]) -> None:
+def check_posts(drill: Drill, left: Mapping[str, int]) -> None:
     """Each post is in the room once, in order, and nothing is left to be sent."""
     drill.read()
-    keys = [line.key for line in drill.lines if ":status:" not in line.key]
+    posts = [line for line in drill.lines if not name_of(line).startswith("status:")]
 
-    assert keys == [f"{goal.id}:{key}" for key in POSTS]
-    assert "steered 1 time" in drill.lines[-1].shape.body or ":status:" in drill.lines[-1].key
+    assert [name_of(line) for line in posts] == list(POSTS)
+    assert "steered 1 time" in posts[-1].shape.body
     assert dict(left) == {}
 
 

@@ -31,7 +31,7 @@ from bot.ports.chat import Incoming, Speaker
 from scheduler.control import ask_owner
 from tests.crash.bot import live_apart
 from tests.crash.points import FAMILY, GATE, Death
-from tests.crash.scenario import OBJECTIVE, STEERING
+from tests.crash.scenario import CONVERSATION, OBJECTIVE, STEERING
 from tests.peers.messages_api import BlockingMessagesApi
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -139,11 +139,12 @@ class Drill:
     def _act(self) -> None:
         """Read the room, and say what is to be said now."""
         self.read()
-        for post in self.lines:
-            if ":decision:" in post.key and isinstance(post, Posted):
-                self._say("answer", "1", post.thread)
+        posted = {name_of(line): line for line in self.lines}
+        for before, id, text in CONVERSATION:
+            if before in posted:
+                self._say(id, text, posted[before].thread)
         if (self.state_dir / GATE).exists():
-            self._say("steering", STEERING, self._thread())
+            self._say("steering", STEERING, self.lines[0].thread)
 
     def _say(self, id: str, text: str, thread: str = "") -> None:
         if id in self._said:
@@ -153,12 +154,9 @@ class Drill:
         said = Incoming(f"{id}.{self._id}", room(thread), Speaker(name, name), text, time.time())
         self._file.append(SaidLine(said))
 
-    def _thread(self) -> str:
-        return next(line.thread for line in self.lines if line.thread)
-
     def _is_told(self) -> bool:
         """The person knows how it ended."""
-        return any(line.key.endswith(":settle") for line in self.lines)
+        return any(name_of(line) == "settle" for line in self.lines)
 
     def _wait_until_up(self, life: "_Life") -> None:
         """It answers: only then is it told to stop."""
@@ -175,6 +173,12 @@ class Drill:
             if time.monotonic() > until:
                 raise Stuck(f"{len(left)} processes outlived the bot by {FAMILY_S} s: {left}")
             time.sleep(LOOK_S)
+
+
+def name_of(line: Posted | Edited) -> str:
+    """What a post is, without what makes it this goal's or this message's own."""
+    first, _, rest = line.key.partition(":")
+    return f"reply:{rest.partition('.')[0]}" if first == "reply" else rest
 
 
 @dataclass(frozen=True, slots=True)

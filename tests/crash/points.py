@@ -273,4 +273,6 @@ def _send(message: Any) -> str:
 
 
 def _kind(key: str) -> str:
-    return next((part for part in key.split(":")[1:] if not part.isdigit()), key)
+    """`reply`, or what a post of a goal is: `decision`, `card`, `settle`, `status`."""
+    first, _, rest = key.partition(":")
+    return first if first == "reply" else rest.partition(":")[0]

@@ -2,7 +2,8 @@
 The story that every drill plays: what the person says, what the model answers, what must come of it.
 
 Turn 1 plans, leaves a line that would be seen twice if it were left twice, and reads it. Turn 2
-writes a report and asks how it should end. Turn 3, steered in the middle, leaves a second line,
+writes a report and asks how it should end; the person first looks at the tasks and raises the
+budget, then answers. Turn 3, steered in the middle, leaves a second line,
 mends the report and leaves a note. The audit says continue, then complete.
 
 The model looks at nothing but the request, so that it answers a process that was killed and started
@@ -42,6 +43,14 @@ QUESTION: Final = "How should the report end?"
 OPTIONS: Final = ("softly", "loudly")
 ANSWERED: Final = "[Answer of"
 STEERING: Final = "Keep the report short."
+CONVERSATION: Final = (
+    ("decision:1", "tasks", "tasks"),
+    ("reply:tasks", "budget", "budget +1"),
+    ("reply:budget", "answer", "1"),
+)
+"""After which post the person says what: the name of the post, that of the message, its text."""
+POSTS: Final = ("decision:1", "reply:tasks", "reply:budget", "card:1", "settle")
+"""Names of what is posted, in order: the card is the decision's message, edited."""
 EFFECTS: Final = "notes/effects.txt"
 REPORT: Final = "artifacts/report.md"
 NOTE: Final = "Both lines are there, and the report ends softly."
