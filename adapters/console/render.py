@@ -5,10 +5,10 @@ Buttons are words here: each shows what to type.
 """
 
 from dataclasses import fields, replace
-from typing import Final, TypeVar, cast
+from typing import ClassVar, Final, TypeVar, cast
 
 from rich.console import Group, RenderableType
-from rich.markdown import Markdown
+from rich.markdown import CodeBlock, Markdown
 from rich.text import Text
 
 from bot.ports.chat import Button, Shape
@@ -28,6 +28,9 @@ STYLES: Final = {
     "complete": "bold green",
     "cancelled": "dim",
 }
+MARKDOWN_MOST: Final = 50_000
+"""Characters. Laying out a longer Markdown text (20,000 rows of a table) holds a process up for
+seconds; it is shown as it is written."""
 TASK_STYLES: Final = {"done": "green", "doing": "bold", "open": "", "dropped": "dim strike"}
 
 
@@ -53,7 +56,7 @@ def post(shape: Shape) -> RenderableType:
     if head(shape):
         parts.append(_head(shape))
     if shape.body:
-        parts.append(Markdown(shape.body, hyperlinks=False))
+        parts.append(_body(shape.body))
     parts.extend(
         Text.assemble((f"  {number} ", "bold cyan"), option)
         for number, option in enumerate(shape.options, 1)
@@ -92,6 +95,16 @@ def words(buttons: tuple[Button, ...]) -> str:
 def _word(button: Button) -> str:
     label, verb = button.label, button.verb
     return f"[{label}: {verb}]" if verb and verb.casefold() != label.casefold() else f"[{label}]"
+
+
+class _Whole(Markdown):
+    """Markdown of which nothing is hidden: a block of HTML is shown as it is written."""
+
+    elements: ClassVar = {**Markdown.elements, "html_block": CodeBlock}
+
+
+def _body(text: str) -> RenderableType:
+    return Text(text) if len(text) > MARKDOWN_MOST else _Whole(text, hyperlinks=False)
 
 
 def _head(shape: Shape) -> Text:

@@ -57,7 +57,8 @@ class View:
                 self.taken.add(id)
                 return None
             case SaidLine(message):
-                harmless = replace(message, text=clean(message.text))
+                speaker = replace(message.speaker, name=clean(message.speaker.name))
+                harmless = replace(message, text=clean(message.text), speaker=speaker)
                 said = SaidLine(harmless)
                 self.said[message.id] = said
                 return Seen(said, self._thread(message.place.thread))

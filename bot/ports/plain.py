@@ -11,18 +11,26 @@ from bot.ports.chat import Shape
 
 TASK_GLYPHS: Final = {"done": "☑", "doing": "▸", "open": "☐", "dropped": "☒"}
 SEPARATOR: Final = " · "
-_CONTROLS: Final = {
-    code: "\N{REPLACEMENT CHARACTER}"
-    for code in (*range(32), *range(127, 160))
-    if chr(code) not in "\n\t"
-}
+_HARMFUL: Final = (
+    *(code for code in range(32) if chr(code) not in "\n\t"),
+    *range(127, 160),
+    # Bidirectional embeddings, overrides and isolates; separators that some count as line ends.
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+    0x2028,
+    0x2029,
+    # Lone surrogates: no output takes them.
+    *range(0xD800, 0xE000),
+)
+_REPLACED: Final = dict.fromkeys(_HARMFUL, "\N{REPLACEMENT CHARACTER}")
 WIDE: Final = 5
 """Spaces between notes of one line."""
 
 
 def printable(text: str) -> str:
-    """The text without control characters: no terminal obeys what an agent or a person wrote."""
-    return text.replace("\r\n", "\n").translate(_CONTROLS)
+    """The text without control characters: no terminal obeys what an agent or a person wrote,
+    nor shows it in another order than it has."""
+    return text.replace("\r\n", "\n").translate(_REPLACED)
 
 
 def plain(shape: Shape) -> str:
