@@ -45,7 +45,7 @@ class RoomFile:
             handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX)
-                _write_all(handle, (b"" if _ends_whole(handle) else b"\n") + body)
+                _write_whole(handle, (b"" if _ends_whole(handle) else b"\n") + body)
                 os.fsync(handle)
             finally:
                 os.close(handle)
@@ -109,6 +109,12 @@ def _ends_whole(handle: int) -> bool:
     return size == 0 or os.pread(handle, 1, size - 1) == b"\n"
 
 
-def _write_all(handle: int, body: bytes) -> None:
-    while body:
-        body = body[os.write(handle, body) :]
+def _write_whole(handle: int, body: bytes) -> None:
+    """Write all of it, or leave the file as it was."""
+    size = os.fstat(handle).st_size
+    try:
+        while body:
+            body = body[os.write(handle, body) :]
+    except OSError:
+        os.ftruncate(handle, size)
+        raise

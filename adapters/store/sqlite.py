@@ -76,9 +76,15 @@ class Ownership:
                 f"Another process (pid {pid}) owns {self._path.with_suffix('')}: "
                 "stop it, or give this one a state folder of its own."
             ) from error
-        os.ftruncate(file, 0)
-        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
         self._file = file
+        try:
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            self.__exit__(None, None, None)
+            raise StoreUnusable(
+                f"{self._path} cannot be written ({error.strerror}): free some space on its disk."
+            ) from error
         return self
 
     def __exit__(
