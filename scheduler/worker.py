@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from bot.errors import HeadwayError, IllegalMove, Refused, Wait
+from bot.errors import ByOperator, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.goal import Goal, State
 from bot.goals.instructions import Instruction, StopTurn
 from bot.ports.clock import Clock
@@ -48,7 +48,9 @@ class Worker:
         renew_s: float,
         lease_s: float,
         rate: float = 1.0,
+        is_alone: bool = True,
     ) -> None:
+        """`is_alone`: no other process works on the database, so none takes a person's stop."""
         self._name = name
         self._journal = journal
         self._leases = leases
@@ -59,16 +61,21 @@ class Worker:
         self._renew_s = renew_s
         self._lease_s = lease_s
         self._rate = rate
+        self._is_alone = is_alone
         self._running: dict[str, asyncio.Task[None]] = {}
         self._epochs: dict[str, int] = {}
         self._look = asyncio.Event()
+        self._door = asyncio.Lock()
         self._stopping = False
+        self._trouble = ""
         self._renewed_at = clock.now()
 
     async def run(self) -> None:
         """Work until cancelled or stopped."""
         self._alarms.add("due", self._sweep, SWEEP_S)
         self._alarms.add("leases", self._renew, self._renew_s / self._rate)
+        if not self._is_alone:
+            self._alarms.add("stops", self._end_stopped, SWEEP_S)
         self._look.set()
         while not self._stopping:
             await self._look.wait()
@@ -105,6 +112,13 @@ class Worker:
     async def _sweep(self) -> None:
         self._look.set()
 
+    async def _end_stopped(self) -> None:
+        """Abort what somebody stopped by way of another process."""
+        if self._running:
+            for goal in await self._leases.stopped(tuple(self._running)):
+                if goal in self._running:
+                    self._running[goal].cancel()
+
     async def _claim(self) -> None:
         if self._clock.now() - self._renewed_at >= self._renew_s:
             # The clock has jumped or the loop was held up: what is worked at here is kept first.
@@ -122,7 +136,11 @@ class Worker:
     async def _announce_next(self) -> None:
         if len(self._running) >= self._at_once:
             return
-        due = await self._leases.next_due()
+        try:
+            due = await self._leases.next_due()
+        except HeadwayError as error:
+            log.warning("What is due next cannot be read: %s", error)
+            return
         if due is not None:
             self._alarms.at("due", (due - self._clock.now()) / self._rate)
 
@@ -145,6 +163,9 @@ class Worker:
         try:
             if before is not None:
                 await asyncio.wait({before})
+            async with self._door:
+                # One goal each pass of the loop: a thousand that set out in step all arrive last.
+                await asyncio.sleep(0)
             await self._move(lease)
         except asyncio.CancelledError:
             # A person stopped it, the lease is lost, or we shut down: the row says what is next.
@@ -166,14 +187,28 @@ class Worker:
             except (IllegalMove, Refused) as error:
                 log.info("Goal %s moved on meanwhile: %s", goal.id, error)
                 goal = await self._journal.goal(goal.id)
-            except Wait as error:
-                log.warning("Goal %s waits for the database: %s", goal.id, error)
-                await self._clock.sleep(error.retry_after_s or ERROR_PAUSE_S)
+            except (Wait, ByOperator) as error:
+                self._hold(error)
+                pause = error.retry_after_s if isinstance(error, Wait) else None
+                await self._clock.sleep(pause or ERROR_PAUSE_S)
                 goal = await self._journal.goal(goal.id)
+                continue
+            self._go_on()
             if goal.seq == before:
                 log.warning("Goal %s did not move; it is looked at again later.", goal.id)
                 await self._clock.sleep(ERROR_PAUSE_S)
                 return
+
+    def _hold(self, error: HeadwayError) -> None:
+        """Say once what all goals wait for."""
+        if str(error) != self._trouble:
+            log.error("Goals wait: %s", error)
+            self._trouble = str(error)
+
+    def _go_on(self) -> None:
+        if self._trouble:
+            log.warning("Goals go on.")
+            self._trouble = ""
 
     def _is_due(self, goal: Goal) -> bool:
         if goal.due_at is None:

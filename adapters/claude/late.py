@@ -34,19 +34,24 @@ class LateClient:
         self._endpoint = endpoint
         self._loaded: Loaded | None = None
         self._loading: asyncio.Future[None] | None = None
+        self._door = asyncio.Lock()
         if endpoint.provider != "anthropic":
             # The SDK itself says what is missing in a cloud's settings, and that must be said now.
             self._loaded = self._built()
 
     async def get(self) -> Loaded:
         """The client; the first time, once the SDK is loaded."""
-        if self._loaded is None:
+        if self._loaded is not None:
+            return self._loaded
+        async with self._door:
+            # Who waited goes on one each pass of the loop: in step, all would be the last.
+            await asyncio.sleep(0)
             if self._loading is None:
                 self._loading = asyncio.ensure_future(asyncio.to_thread(_load))
             await asyncio.shield(self._loading)
-        if self._loaded is None:
-            self._loaded = self._built()
-        return self._loaded
+            if self._loaded is None:
+                self._loaded = self._built()
+            return self._loaded
 
     async def close(self) -> None:
         """Close all connections."""
