@@ -6,6 +6,7 @@ Rule 2: whoever holds the state folder works; other commands speak to it, or onl
 """
 
 import asyncio
+import gc
 import io
 import logging
 import secrets
