@@ -93,6 +93,8 @@ class Bot:
     state_dir: Path
     settings: dict[str, object]
     command: Sequence[str] = COMMAND
+    is_apart: bool = False
+    """Its state folder lies in a file system that only it sees."""
     process: "subprocess.Popen[bytes] | None" = None
     log: list[str] = field(default_factory=list)
     """Lines of standard error of all its processes."""
@@ -106,6 +108,14 @@ class Bot:
         threading.Thread(target=self._keep_log, args=(self.process,), daemon=True).start()
         until(self._pings, READY_S, lambda: f"The process does not answer: {self.told()}")
         return self
+
+    @property
+    def folder(self) -> Path:
+        """The state folder as it is seen from here."""
+        if not self.is_apart:
+            return self.state_dir
+        assert self.process is not None
+        return Path(f"/proc/{self.process.pid}/root{self.state_dir}")
 
     @property
     def env(self) -> dict[str, str]:
@@ -122,7 +132,7 @@ class Bot:
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Ask it over its socket."""
-        answer = asyncio.run(ask_owner(self.state_dir, request))
+        answer = asyncio.run(ask_owner(self.folder, request))
         assert answer is not None, self.told()
         return answer
 
@@ -136,7 +146,7 @@ class Bot:
 
     def posts(self, thread: str | None = None) -> list[Post]:
         """Every post and edit so far, in order, of one thread or of all."""
-        path = room_path(self.state_dir)
+        path = room_path(self.folder)
         rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         return [
             _post(row)
@@ -152,8 +162,8 @@ class Bot:
         """Every goal, newest first."""
 
         async def read() -> list[Goal]:
-            url = f"sqlite:///{self.state_dir / 'headway.db'}"
-            async with open_for_reading(url, state_dir=self.state_dir) as store:
+            url = f"sqlite:///{self.folder / 'headway.db'}"
+            async with open_for_reading(url, state_dir=self.folder) as store:
                 return [row.goal for row in await store.records.goals()]
 
         return asyncio.run(read())
@@ -162,9 +172,9 @@ class Bot:
         """The goals of a thread as the database has them, newest first."""
 
         async def read() -> list[Look]:
-            url = f"sqlite:///{self.state_dir / 'headway.db'}"
+            url = f"sqlite:///{self.folder / 'headway.db'}"
             found = []
-            async with open_for_reading(url, state_dir=self.state_dir) as store:
+            async with open_for_reading(url, state_dir=self.folder) as store:
                 for row in await store.records.goals(with_asks=True):
                     if row.place.thread != thread or (row.goal.kind == "ask") is not asks:
                         continue
@@ -177,7 +187,7 @@ class Bot:
     def _pings(self) -> bool:
         assert self.process is not None
         assert self.process.poll() is None, self.told()
-        return asyncio.run(ask_owner(self.state_dir, {"do": "ping"})) is not None
+        return asyncio.run(ask_owner(self.folder, {"do": "ping"})) is not None
 
     def _keep_log(self, process: "subprocess.Popen[bytes]") -> None:
         assert process.stderr is not None
