@@ -23,7 +23,7 @@ from adapters.claude.late import LateClient
 from adapters.claude.limiter import Limiter, Permit
 from adapters.claude.prices import PriceTable, bare_name
 from adapters.claude.sse import EventReader
-from adapters.claude.usage import usage_of
+from adapters.claude.usage import uncounted, usage_of
 from bot.errors import BadSettings, HeadwayError, ModelRefusesUs
 from bot.goals.money import Price
 from bot.ports.clock import Clock
@@ -233,7 +233,7 @@ class ClaudeModel:
                 ) as response,
             ):
                 await _read(await self._events(response), fold, begin, on_text)
-                return _reply(fold, model, response.request_id)
+                return _reply(fold, request, model, response.request_id)
         except Exception as error:
             from adapters.claude.classify import classify, is_foreign
 
@@ -322,7 +322,7 @@ def _take(
 ) -> None:
     try:
         text = fold.feed(event)
-    except (LookupError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise Torn("an event of the stream is malformed") from error
     if text:
         if on_text is not None:
@@ -331,8 +331,11 @@ def _take(
         begin()
 
 
-def _reply(fold: Fold, asked: str, request_id: str | None) -> ModelReply:
+def _reply(fold: Fold, request: ModelRequest, asked: str, request_id: str | None) -> ModelReply:
     usage, parts = usage_of(fold.usage, asked, also=fold.model)
+    missing = uncounted(usage, request, fold.blocks)
+    if missing.tokens:
+        usage, parts = usage + missing, (*parts, (asked, missing))
     return ModelReply(
         content=tuple(fold.blocks),
         stop_reason=fold.stop_reason or "end_turn",

@@ -7,9 +7,13 @@ Rule 2: nothing is parsed twice: pieces of text go to lists, the JSON of a tool'
 Rule 3: a reply is whole only after `message_stop`.
 Rule 4: a call whose input was cut (by `max_tokens`, by the context window, or unreadable) carries
         `"_partial": true` and the raw text in `"_partial_json"`; it must not be run or sent back.
+        Unreadable is whatever the endpoint would not take back: no JSON object, a number that is
+        not finite, nested beyond all use.
+Rule 5: no text holds a lone surrogate, which nothing can send, show or keep.
 """
 
 import json
+import math
 from typing import Any, Final
 
 Event = dict[str, Any]
@@ -24,6 +28,9 @@ _JOINED: Final = {
     "input_json_delta": "partial_json",
 }
 """Delta types whose pieces are joined, and the key that holds the piece."""
+
+DEEPEST: Final = 64
+"""Levels of a call's input. What goes through it level by level must not run out of stack."""
 
 
 class Torn(Exception):
@@ -97,7 +104,8 @@ class Fold:
         self.is_started = True
         self.message_id = message.get("id")
         self.model = str(message.get("model") or "")
-        self.usage = dict(message.get("usage") or {})
+        usage = message.get("usage")
+        self.usage = dict(usage) if isinstance(usage, dict) else {}
         self._take_container(message)
 
     def _add(self, delta: dict[str, Any]) -> str:
@@ -123,7 +131,7 @@ class Fold:
         """Put the pieces gathered so far where they belong."""
         if not self._key:
             return
-        text = "".join(self._pieces)
+        text = _sound("".join(self._pieces))
         if self._key == "partial_json":
             _read_input(self._last, text)
         else:
@@ -160,9 +168,40 @@ def _read_input(block: Block, text: str) -> None:
     if not text:
         return
     try:
-        block["input"] = json.loads(text)
-    except ValueError:
+        given = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        if not isinstance(given, dict) or _is_deeper(given, DEEPEST):
+            raise ValueError("That is no input of a tool.")
+    except (ValueError, RecursionError):
         _mark_partial(block, text)
+        return
+    if "\\u" in text:
+        given = json.loads(_sound(json.dumps(given, ensure_ascii=False)))
+    block["input"] = given
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number} is no number of JSON.")
+    return value
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
+
+
+def _sound(text: str) -> str:
+    """The text with surrogates joined to their pairs, and lone ones replaced."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _mark_partial(block: Block, raw: str) -> None:

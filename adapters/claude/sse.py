@@ -34,8 +34,15 @@ class EventReader:
         for block in whole:
             text = _data_of(block)
             if text:
-                found.append(json.loads(text))
+                found.append(_read(text))
         return found
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise json.JSONDecodeError("nested too deeply", text[:80], 0) from error
 
 
 def _with_line_feeds(data: bytes) -> bytes:

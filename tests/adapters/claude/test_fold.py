@@ -221,3 +221,40 @@ def test_however_a_reply_is_cut_into_deltas_it_is_the_same(
 
     assert fold.blocks[0]["text"] == words
     assert fold.blocks[1]["input"] == {"value": value}
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["[1]", "\"text\"", "NaN", '{"a": NaN}', '{"a": 1e999}', '{"a": -Infinity}',
+     '{"a": ' * 100 + "1" + "}" * 100, "[" * 100_000, '{"a": 1' + "0" * 5_000 + "}"],
+    ids=lambda given: given[:12],
+)  # fmt: skip
+def test_an_input_that_the_endpoint_would_not_take_back_is_unreadable(given: str) -> None:
+    fold = folded(
+        start(),
+        opened(type="tool_use", id="t", name="bash", input={}),
+        delta("input_json_delta", partial_json=given),
+        CLOSED,
+        *end("tool_use"),
+    )
+
+    assert fold.blocks[0]["_partial"] is True
+    assert fold.blocks[0]["input"] == {}
+
+
+def test_surrogates_are_joined_and_lone_ones_replaced() -> None:
+    fold = folded(
+        start(),
+        opened(type="text", text=""),
+        delta("text_delta", text="\ud83d"),
+        delta("text_delta", text="\ude00 \ud800"),
+        CLOSED,
+        opened(type="tool_use", id="t", name="bash", input={}),
+        delta("input_json_delta", partial_json='{"a": "\\ud83d'),
+        delta("input_json_delta", partial_json='\\ude00", "b\\udc00": ["\\ud800"]}'),
+        CLOSED,
+        *end("tool_use"),
+    )
+
+    assert fold.blocks[0]["text"] == "\N{GRINNING FACE} \ufffd"
+    assert fold.blocks[1]["input"] == {"a": "\N{GRINNING FACE}", "b\ufffd": ["\ufffd"]}

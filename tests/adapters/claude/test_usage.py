@@ -1,7 +1,27 @@
 """Tokens, counted once and in their classes."""
 
-from adapters.claude.usage import usage_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.claude.usage import COUNT_MOST, uncounted, usage_of
 from bot.goals.money import Usage
+from bot.ports.model import ModelRequest
+
+NAMES = st.sampled_from(
+    [
+        "input_tokens",
+        "output_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+        "cache_creation",
+        "ephemeral_5m_input_tokens",
+        "ephemeral_1h_input_tokens",
+        "server_tool_use",
+        "web_search_requests",
+        "iterations",
+        "model",
+    ]
+)
 
 
 def test_the_four_classes_are_read_apart() -> None:
@@ -66,3 +86,39 @@ def test_a_part_of_the_model_asked_is_known_by_the_name_asked_for() -> None:
     )
 
     assert parts == (("eu.anthropic.claude-x", Usage(input=1)),)
+
+
+def test_a_reply_that_was_not_counted_is_estimated_and_one_that_was_is_not() -> None:
+    request = ModelRequest("m", 500, ({"role": "user", "content": "word " * 300},))
+    said = ({"type": "text", "text": "word " * 30},)
+
+    nothing = uncounted(Usage(), request, said)
+    no_output = uncounted(Usage(cache_read=400), request, said)
+
+    assert nothing.input > 300
+    assert nothing.output == no_output.output > 30
+    assert no_output.input == 0
+    assert uncounted(Usage(cache_read=400), request, ()) == Usage()
+    assert uncounted(Usage(input=400, output=30), request, said) == Usage()
+
+
+JSONS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(NAMES, JSONS, max_size=6))
+def test_whatever_stands_in_a_usage_gives_counts_that_can_be_kept(raw: dict[str, object]) -> None:
+    usage, parts = usage_of(raw, "m")
+
+    for counted in (usage, *(part for _, part in parts)):
+        assert all(0 <= getattr(counted, name) < 2**40 for name in Usage.__slots__)
+    assert all(isinstance(model, str) and model for model, _ in parts)
+
+
+def test_a_count_that_no_reply_can_have_is_cut_to_one_that_can_be_kept() -> None:
+    usage, _ = usage_of({"input_tokens": 10**30, "output_tokens": 1e400}, "m")
+
+    assert usage == Usage(input=COUNT_MOST, output=COUNT_MOST)
