@@ -22,7 +22,8 @@ def works(settings: Settings) -> str:
         )
 
     async def tried() -> str:
-        sandbox = build_sandbox(settings.model_copy(update={"state_dir": Path(folder)}))
+        elsewhere = {"state_dir": Path(folder), "workspaces": None}
+        sandbox = build_sandbox(settings.model_copy(update=elsewhere))
         await sandbox.check()
         return sandbox.name
 
