@@ -61,6 +61,8 @@ def post(shape: Shape) -> RenderableType:
         Text.assemble((f"  {number} ", "bold cyan"), option)
         for number, option in enumerate(shape.options, 1)
     )
+    if shape.now:
+        parts.append(Text(shape.now.replace("`", "")))
     parts.extend(_foot(shape))
     return Group(*parts)
 

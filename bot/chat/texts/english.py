@@ -216,7 +216,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     "said.trace.head": "The last {n} of {total} journal entries of {goal}:",
     "said.help.head": "What I take, as `/goal …` in the room, or the bare word in a goal's thread:",
     "said.help.line": "- `{syntax}` {help}",
-    "said.help.verb": "`{syntax}`: {help}\nFor example: `{example}`",
+    "said.help.verb": "`{syntax}`: {help}\n\nFor example: `{example}`",
     "said.help.foot": (
         "Every command takes a goal (`pause G12`). All else said in a goal's thread is for its "
         "agent; `//` in front keeps it out."

@@ -71,3 +71,9 @@ def test_a_name_is_as_harmless_as_a_text() -> None:
     assert seen is not None
     assert isinstance(seen.line, SaidLine)
     assert seen.line.message.speaker.name == "ann\ufffd[31m\ufffd"
+
+
+def test_a_closed_card_says_what_came_of_it() -> None:
+    card = Shape("❓", "Decision 1", ("G2", "answered by ann"), "Delete them?", now="→ `no`")
+
+    assert shown(post(card)).splitlines()[-1].strip() == "→ no"
