@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from adapters.sandbox import seccomp
@@ -25,6 +26,7 @@ from bot.errors import NoSandbox
 from bot.ports.sandbox import Profile, Session
 
 _PROBE_S = 20.0
+_CHECK = ".check-"
 _NEEDED = ("--as-pid-1", "--clearenv", "--perms", "--size")
 
 
@@ -71,7 +73,8 @@ class Bubblewrap:
 
     async def check(self) -> None:
         """As in the port: a command is run confined, in a workspace that is thrown away."""
-        name = f".check-{os.getpid()}-{os.urandom(4).hex()}"
+        await asyncio.to_thread(_sweep, self._workspaces)
+        name = f"{_CHECK}{os.getpid()}-{os.urandom(4).hex()}"
         try:
             session = await self._begun(name, "workspace")
             try:
@@ -152,6 +155,16 @@ def this_python() -> Python:
     if not os.access(executable, os.X_OK):
         executable = os.path.realpath(sys.executable)
     return Python(os.path.realpath(executable), prefix)
+
+
+def _sweep(workspaces: Path) -> None:
+    """Remove what a check left whose process was killed in the middle of it."""
+    for left in workspaces.glob(f"{_CHECK}*"):
+        pid = left.name.removeprefix(_CHECK).partition("-")[0]
+        # In a container every process may be pid 1: an old one is left over, too.
+        is_old = left.stat().st_mtime < time.time() - 3 * _PROBE_S
+        if is_old or not Path("/proc", pid).exists():
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def find_bwrap() -> str:

@@ -60,6 +60,20 @@ async def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+async def test_a_check_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (tmp_path / f".check-{ended.pid}-abcd" / "tmp").mkdir(parents=True)
+    (tmp_path / f".check-{os.getpid()}-abcd").mkdir()
+    (tmp_path / f".check-{os.getpid()}-old").mkdir()
+    os.utime(tmp_path / f".check-{os.getpid()}-old", (0, 0))
+    (tmp_path / "s1").mkdir()
+
+    await Bubblewrap(tmp_path).check()
+
+    assert sorted(os.listdir(tmp_path)) == [f".check-{os.getpid()}-abcd", "s1"]
+
+
 def test_where_user_namespaces_are_forbidden_it_says_how_to_allow_them(tmp_path: Path) -> None:
     said = check_within(tmp_path, "--unshare-user", "--disable-userns")
 
