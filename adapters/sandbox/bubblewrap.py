@@ -6,6 +6,7 @@ Rule 2: `check` tries the real thing and turns what failed into a sentence with 
 """
 
 import asyncio
+import contextlib
 import importlib.util
 import os
 import re
@@ -162,9 +163,10 @@ def _sweep(workspaces: Path) -> None:
     for left in workspaces.glob(f"{_CHECK}*"):
         pid = left.name.removeprefix(_CHECK).partition("-")[0]
         # In a container every process may be pid 1: an old one is left over, too.
-        is_old = left.stat().st_mtime < time.time() - 3 * _PROBE_S
-        if is_old or not Path("/proc", pid).exists():
-            shutil.rmtree(left, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            is_old = left.stat().st_mtime < time.time() - 3 * _PROBE_S
+            if is_old or not Path("/proc", pid).exists():
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def find_bwrap() -> str:

@@ -52,6 +52,12 @@ def script(place: Path, *lines: str) -> str:
     return str(place)
 
 
+def ended_pid() -> int:
+    """A process that there was."""
+    with subprocess.Popen(["true"]) as process:
+        return process.pid
+
+
 async def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
     sandbox = Bubblewrap(tmp_path)
 
@@ -61,9 +67,7 @@ async def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 async def test_a_check_removes_what_a_killed_one_left(tmp_path: Path) -> None:
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    (tmp_path / f".check-{ended.pid}-abcd" / "tmp").mkdir(parents=True)
+    (tmp_path / f".check-{ended_pid()}-abcd" / "tmp").mkdir(parents=True)
     (tmp_path / f".check-{os.getpid()}-abcd").mkdir()
     (tmp_path / f".check-{os.getpid()}-old").mkdir()
     os.utime(tmp_path / f".check-{os.getpid()}-old", (0, 0))
