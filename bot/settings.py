@@ -77,6 +77,11 @@ class Settings(BaseSettings):
         default_factory=default_state_dir,
         description="The one folder that holds everything: database, workspaces, sockets.",
     )
+    workspaces: Path | None = Field(
+        default=None,
+        description="The goals' folders. Empty: in the state folder. Processes that share it and a "
+        "PostgreSQL take over each other's goals.",
+    )
     database: str = Field(
         default="",
         description="Database URL. Empty: SQLite in the state folder. PostgreSQL: postgresql://...",
@@ -149,10 +154,10 @@ class Settings(BaseSettings):
         default_factory=Limits, description="Numbers of the goal's life, each by its own name."
     )
 
-    @field_validator("state_dir")
+    @field_validator("state_dir", "workspaces")
     @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return value and value.expanduser().absolute()
 
     @field_validator("zone")
     @classmethod
@@ -183,6 +188,11 @@ class Settings(BaseSettings):
     def database_url(self) -> str:
         """The database's URL, with the default filled in."""
         return self.database or f"sqlite:///{self.state_dir / 'headway.db'}"
+
+    @property
+    def workspaces_dir(self) -> Path:
+        """The folder of the goals' workspaces, with the default filled in."""
+        return self.workspaces or self.state_dir / "workspaces"
 
     @property
     def tz(self) -> tzinfo:

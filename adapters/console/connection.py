@@ -4,6 +4,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 from adapters.console.parse import (
@@ -34,7 +35,9 @@ class ConsoleChat:
 
     network: Network = "console"
 
-    def __init__(self, state_dir: Path, clock: Clock) -> None:
+    def __init__(self, state_dir: Path, clock: Clock, workspace: str = "") -> None:
+        self.workspace = workspace
+        """The state folder's name, where several have one database."""
         path = room_path(state_dir)
         self._file = RoomFile(path)
         self._reader = RoomFile(path)
@@ -79,7 +82,7 @@ class ConsoleChat:
             Refused: the place is of another network.
             Wait: the file cannot be read or written for now (a full disk).
         """
-        _ours(message.place)
+        self._refuse_others(message.place)
         line = outgoing(message, self._clock.now())
         try:
             self._catch_up()
@@ -96,7 +99,7 @@ class ConsoleChat:
 
     async def find(self, place: Place, key: str) -> str | None:
         """The id of the post with that key, if it is in the file."""
-        _ours(place)
+        self._refuse_others(place)
         self._catch_up()
         id = remote_id(place.thread, key)
         return id if id in self._shapes else None
@@ -111,7 +114,8 @@ class ConsoleChat:
 
     async def _give(self, receive: Callable[[Incoming], Awaitable[None]]) -> None:
         for message in list(self._open.values()):
-            await receive(message)
+            place = replace(message.place, workspace=self.workspace)
+            await receive(replace(message, place=place))
             await self._append(Taken(message.id))
             self._open.pop(message.id, None)
 
@@ -128,10 +132,9 @@ class ConsoleChat:
                 case Posted() | Edited():
                     self._shapes[line.id] = line.shape
 
-
-def _ours(place: Place) -> None:
-    if place.network != NETWORK or place.room != ROOM:
-        raise Refused(
-            f"The console has no place {place.network}/{place.room}: it has one room of its own.",
-            code="place",
-        )
+    def _refuse_others(self, place: Place) -> None:
+        if (place.network, place.workspace, place.room) != (NETWORK, self.workspace, ROOM):
+            name = "/".join(filter(None, (place.network, place.workspace, place.room)))
+            raise Refused(
+                f"The console has no place {name}: it has one room of its own.", code="place"
+            )

@@ -3,16 +3,20 @@ Who works at which goal, as rows.
 
 A lease is held while it names a worker; one whose time is over may be taken by anybody, and until
 then its worker may go on. Taking one bumps the epoch, which every write of a worker brings along.
+
+Where several processes work, each names the folder of its workspaces, its *home*. A session's first
+claim puts its workspace there, and from then on only processes of that home claim its goals: the
+files are nowhere else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import bindparam, func, or_, select, text, update
+from sqlalchemy import Select, bindparam, func, or_, select, text, update
 
 from adapters.store import codec, queries
 from adapters.store.readers import Readers
-from adapters.store.statements import Row
+from adapters.store.statements import Reader, Row, Statement
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.ports.journal import EndpointRow, Lease
@@ -20,9 +24,17 @@ from bot.ports.journal import EndpointRow, Lease
 LEASE_S: Final = 30.0
 """How long a lease lasts unless told otherwise; its worker renews it every 10 s."""
 
-_G, _L, _E = queries.GOAL, queries.LEASE, queries.ENDPOINT
+ASKED_AT_ONCE: Final = 64
+"""Goals looked at in one query."""
+
+_G, _L, _E, _S = queries.GOAL, queries.LEASE, queries.ENDPOINT, queries.SESSION
 _FREE: Final = or_(_L.c.worker == "", _L.c.until <= bindparam("of_now"))
 _TAKEN: Final = (_G.c.id, _G.c.data, _L.c.epoch)
+
+
+def _at_home(query: Select[Any]) -> Select[Any]:
+    at_home = or_(_S.c.home == "", _S.c.home == bindparam("of_home"))
+    return query.join(_S, _S.c.id == _G.c.session).add_columns(_S.c.id, _S.c.home).where(at_home)
 
 
 def _due(*columns: Any) -> Any:
@@ -54,10 +66,23 @@ _HELD: Final = (
     _L.c.worker == bindparam("of_worker"),
     _L.c.epoch == bindparam("of_epoch"),
 )
+_CLAIM_AT_HOME: Final = _at_home(_CLAIM)
+_CLAIM_ONE_AT_HOME: Final = _at_home(_CLAIM_ONE)
+_SETTLE: Final = queries.set_in(_S, "home").where(
+    _S.c.id == bindparam("of_session"), text("home = ''")
+)
 _RENEW: Final = queries.set_in(_L, "until").where(*_HELD)
 _RELEASE: Final = update(_L).values(worker=text("''")).where(*_HELD)
 _VOID: Final = update(_L).values(worker=text("''")).where(text("worker <> ''"))
+_VOID_OF: Final = _VOID.where(_L.c.worker.like(bindparam("of_workers")))
 _NEXT_DUE: Final = _due(func.min(_G.c.due_at)).where(_FREE)
+_NEXT_DUE_AT_HOME: Final = _NEXT_DUE.join(_S, _S.c.id == _G.c.session).where(
+    or_(_S.c.home == "", _S.c.home == bindparam("of_home"))
+)
+_STOPPED: Final = select(_G.c.data).where(
+    _G.c.id.in_([bindparam(f"of_{n}") for n in range(ASKED_AT_ONCE)]),
+    text("state IN ('paused', 'cancelled')"),
+)
 
 _SAVE: Final = queries.upsert(
     queries.into(_E), ("name",), "kind", "since", "attempts", "closed_until", "last_success"
@@ -69,18 +94,26 @@ _ENDPOINTS: Final = select(*_E.c).order_by(_E.c.name)
 class StoreLeases:
     """Port Leases."""
 
-    def __init__(self, writer: Writer, readers: Readers, lease_s: float = LEASE_S) -> None:
+    def __init__(
+        self, writer: Writer, readers: Readers, lease_s: float = LEASE_S, home: str = ""
+    ) -> None:
         self._writer = writer
         self._readers = readers
         self._lease_s = lease_s
+        self._home = home
 
     async def claim(self, worker: str, *, limit: int) -> tuple[Lease, ...]:
         """Take due goals that nobody holds, oldest due first, bumping each one's epoch."""
 
         def job(tx: Transaction) -> tuple[Lease, ...]:
             now = tx.now()
-            rows = tx.all(_CLAIM, of_now=now, of_limit=limit)
-            return tuple(_take(tx, worker, row, now + self._lease_s) for row in rows)
+            query, of = self._at_home(_CLAIM, _CLAIM_AT_HOME)
+            rows = tx.all(query, of_now=now, of_limit=limit, **of)
+            return tuple(
+                _take(tx, worker, row, now + self._lease_s)
+                for row in rows
+                if self._is_at_home(tx, row)
+            )
 
         return await self._writer.do(job)
 
@@ -89,8 +122,11 @@ class StoreLeases:
 
         def job(tx: Transaction) -> Lease | None:
             now = tx.now()
-            row = tx.one(_CLAIM_ONE, of_now=now, of_goal=goal, of_worker=worker)
-            return None if row is None else _take(tx, worker, row, now + self._lease_s)
+            query, of = self._at_home(_CLAIM_ONE, _CLAIM_ONE_AT_HOME)
+            row = tx.one(query, of_now=now, of_goal=goal, of_worker=worker, **of)
+            if row is None or not self._is_at_home(tx, row):
+                return None
+            return _take(tx, worker, row, now + self._lease_s)
 
         return await self._writer.do(job)
 
@@ -120,8 +156,31 @@ class StoreLeases:
         """The earliest due time of a goal that nobody holds."""
 
         def job(tx: Transaction) -> float | None:
-            row = tx.one(_NEXT_DUE, of_now=tx.now())
+            query, of = self._at_home(_NEXT_DUE, _NEXT_DUE_AT_HOME)
+            row = tx.one(query, of_now=tx.now(), **of)
             return None if row is None else row[0]
+
+        return await self._writer.do(job)
+
+    async def stopped(self, goals: Sequence[str]) -> frozenset[str]:
+        """Those of the goals that a person has stopped or cancelled."""
+
+        def query(reader: Reader) -> frozenset[str]:
+            rows: list[Row] = []
+            for start in range(0, len(goals), ASKED_AT_ONCE):
+                asked = [*goals[start : start + ASKED_AT_ONCE], *[""] * ASKED_AT_ONCE]
+                of = {f"of_{n}": asked[n] for n in range(ASKED_AT_ONCE)}
+                rows += reader.all(_STOPPED, **of)
+            found = (codec.load_goal(row[0]) for row in rows)
+            return frozenset(one.id for one in found if one.is_final or one.reason == "stopped")
+
+        return await self._readers.do(query)
+
+    async def void(self, workers: str) -> int:
+        """End the leases of workers whose name begins so: they are gone. Returns how many."""
+
+        def job(tx: Transaction) -> int:
+            return tx.run(_VOID_OF, of_workers=f"{workers}%")
 
         return await self._writer.do(job)
 
@@ -149,6 +208,15 @@ class StoreLeases:
         rows = await self._readers.do(lambda reader: reader.all(_ENDPOINTS))
         return tuple(EndpointRow(*row) for row in rows)
 
+    def _at_home(self, anywhere: Statement, at_home: Statement) -> tuple[Statement, dict[str, str]]:
+        return (at_home, {"of_home": self._home}) if self._home else (anywhere, {})
+
+    def _is_at_home(self, tx: Transaction, row: Row) -> bool:
+        """True once the goal's workspace is ours to use; another process may be quicker."""
+        if not self._home or row[4] == self._home:
+            return True
+        return tx.run(_SETTLE, of_session=row[3], home=self._home) == 1
+
 
 def void_leases(tx: Transaction) -> int:
     """End every lease: their owner is gone. Returns how many there were."""
@@ -156,6 +224,6 @@ def void_leases(tx: Transaction) -> int:
 
 
 def _take(tx: Transaction, worker: str, row: Row, until: float) -> Lease:
-    goal, data, epoch = row
+    goal, data, epoch, *_ = row
     tx.run(_TAKE, of_goal=goal, epoch=epoch + 1, worker=worker, until=until)
     return Lease(codec.load_goal(data), epoch + 1)

@@ -71,6 +71,7 @@ _CLAIM: Final = (
     .limit(bindparam("of_limit"))
 )  # fmt: skip
 """What is due and has nothing of its thread before it; a status edit holds nothing up."""
+_CLAIM_OF: Final = _CLAIM.where(_R.c.workspace == bindparam("of_workspace"))
 
 _SESSION: Final = select(_S.c.id).where(_S.c.id == bindparam("of_session"))
 _OF_KEY: Final = _O.c.key == bindparam("of_key")
@@ -80,6 +81,15 @@ _UNKNOWN: Final = queries.set_in(_O, "state", "looked_up").where(_OF_KEY)
 _FAILED: Final = queries.set_in(_O, "state", "why").where(_OF_KEY)
 _LATER: Final = queries.set_in(_O, "state", "not_before").where(_OF_KEY)
 _FOUND: Final = select(_O.c.goal, _O.c.kind, _O.c.looked_up).where(_OF_KEY).with_for_update()
+_VOID_OF: Final = queries.set_in(_O, "state").where(
+    text(_OPEN.format("outbox")),
+    text("outbox.state = 'claimed'"),
+    _O.c.session.in_(
+        select(_S.c.id)
+        .join(_R, _R.c.id == _S.c.room)
+        .where(_R.c.network == bindparam("of_network"), _R.c.workspace == bindparam("of_workspace"))
+    ),
+)
 _REMOTE: Final = select(_O.c.remote).where(_OF_KEY)
 _SHOWN: Final = (
     select(_O.c.remote)
@@ -148,18 +158,31 @@ class StoreOutbox:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
 
-    async def claim(self, network: Network, *, limit: int) -> tuple[Due, ...]:
-        """Take what is due, oldest first, one row a thread at a time."""
+    async def claim(
+        self, network: Network, *, limit: int, workspace: str | None = None
+    ) -> tuple[Due, ...]:
+        """Take what is due, oldest first, one row a thread at a time; of one workspace or of all."""
+        query = _CLAIM if workspace is None else _CLAIM_OF
+        of = {} if workspace is None else {"of_workspace": workspace}
 
         def job(tx: Transaction) -> tuple[Due, ...]:
             tx.alone(f"outbox.{network}")
             now = tx.now()
             tx.run(_STALE, of_before=now - CLAIM_S, state="unknown")
             # Two rows of a thread can be free at once (a status edit and a post).
-            rows = tx.all(_CLAIM, of_network=network, of_now=now, of_limit=2 * limit)
+            rows = tx.all(query, of_network=network, of_now=now, of_limit=2 * limit, **of)
             first = {row[3]: row for row in reversed(rows)}
             chosen = [row for row in rows if first[row[3]] is row]
             return tuple(_take(tx, row, now) for row in chosen[:limit])
+
+        return await self._writer.do(job)
+
+    async def void(self, network: Network, workspace: str) -> int:
+        """What a dead process of that workspace was sending may be there or not: look it up."""
+
+        def job(tx: Transaction) -> int:
+            of = {"of_network": network, "of_workspace": workspace}
+            return tx.run(_VOID_OF, state="unknown", **of)
 
         return await self._writer.do(job)
 

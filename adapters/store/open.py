@@ -37,12 +37,19 @@ class Store:
 
 @asynccontextmanager
 async def open_store(
-    url: str, *, clock: Clock, limits: Limits, state_dir: Path, lease_s: float = LEASE_S
+    url: str,
+    *,
+    clock: Clock,
+    limits: Limits,
+    state_dir: Path,
+    lease_s: float = LEASE_S,
+    home: str = "",
 ) -> AsyncIterator[Store]:
     """Open the database at `url`, migrated and ready, for as long as the context lasts.
 
     `sqlite:///FILE` is relative to `state_dir`; `sqlite:////FILE` is absolute. PostgreSQL's URLs
-    are psycopg's. On SQLite the leases and claims of the former owner are void.
+    are psycopg's. On SQLite the leases and claims of the former owner are void. `home` names the
+    folder of this process's workspaces, where others share the database.
 
     Raises:
         BadSettings: no such kind of database.
@@ -56,13 +63,18 @@ async def open_store(
         stack.push_async_callback(readers.close)
         yield Store(
             journal=StoreJournal(writer, readers, limits),
-            leases=StoreLeases(writer, readers, lease_s),
+            leases=StoreLeases(writer, readers, lease_s, home),
             inbox=StoreInbox(writer, readers),
             outbox=StoreOutbox(writer),
             rooms=StoreRooms(writer, readers),
             records=StoreRecords(readers),
             writer=writer,
         )
+
+
+def is_shared(url: str) -> bool:
+    """Whether several processes may work on the database at `url`."""
+    return url.startswith(POSTGRES)
 
 
 def unknown_kind(url: str) -> BadSettings:

@@ -159,7 +159,13 @@ def see_session(tx: Transaction, room: str, thread: str, kind: str, at: float) -
     row = tx.one(_FIND_SESSION, **of)
     if row is None:
         tx.run(
-            _ADD_SESSION, id=f"s{token_hex(8)}", room=room, thread=thread, kind=kind, opened_at=at
+            _ADD_SESSION,
+            id=f"s{token_hex(8)}",
+            room=room,
+            thread=thread,
+            kind=kind,
+            opened_at=at,
+            home="",
         )
         row = tx.one(_FIND_SESSION, **of)
     assert row is not None

@@ -71,10 +71,13 @@ class Delivery:
 
     async def _drain(self, chat: Chat) -> None:
         try:
-            while rows := await self._outbox.claim(chat.network, limit=AT_ONCE):
+            while rows := await self._claimed(chat):
                 await asyncio.gather(*(self._deliver(chat, row) for row in rows))
         except HeadwayError as error:
             log.warning("The outbox cannot be read: %s", error)
+
+    async def _claimed(self, chat: Chat) -> Sequence[Due]:
+        return await self._outbox.claim(chat.network, limit=AT_ONCE, workspace=chat.workspace)
 
     async def _deliver(self, chat: Chat, due: Due) -> None:
         """One row, to its end; no error of it reaches the others."""

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bot.chat import answers
 from bot.chat.commands import Commands, Desk
@@ -36,12 +36,18 @@ ALWAYS = frozenset({"stop", "pause"})
 """Words that are commands even where they are an option of a question."""
 
 
+def _any(place: Place) -> bool:
+    return True
+
+
 class Intake:
     """Receives messages, and carries each to what it is for."""
 
-    def __init__(self, desk: Desk, roles: Roles) -> None:
+    def __init__(self, desk: Desk, roles: Roles, is_ours: Callable[[Place], bool] = _any) -> None:
+        """`is_ours`: whether what is said in a place is handled by this process."""
         self._desk = desk
         self._roles = roles
+        self._is_ours = is_ours
         self._commands = Commands(desk)
         self._look = asyncio.Event()
 
@@ -63,11 +69,16 @@ class Intake:
 
     async def drain(self) -> None:
         """Handle everything that waits now."""
-        while waiting := await self._desk.inbox.waiting():
+        while waiting := await self.waiting():
             lanes: defaultdict[Place, list[Received]] = defaultdict(list)
             for row in waiting:
                 lanes[row.message.place].append(row)
             await asyncio.gather(*(self._lane(lane) for lane in lanes.values()))
+
+    async def waiting(self) -> Sequence[Received]:
+        """What this process has to handle still, in order of arrival."""
+        waiting = await self._desk.inbox.waiting()
+        return [row for row in waiting if self._is_ours(row.message.place)]
 
     async def _lane(self, rows: Sequence[Received]) -> None:
         for row in rows:

@@ -184,6 +184,9 @@ class Leases(Protocol):
     async def next_due(self) -> float | None:
         """The earliest due time of a goal that nobody holds."""
 
+    async def stopped(self, goals: Sequence[str]) -> frozenset[str]:
+        """Those of the goals that a person has stopped or cancelled."""
+
     async def save_endpoint(self, row: EndpointRow | None, *, name: str) -> None:
         """Remember (or, with None, forget) an endpoint's trouble."""
 

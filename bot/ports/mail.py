@@ -75,8 +75,10 @@ class Inbox(Protocol):
 class Outbox(Protocol):
     """What is to be said, until it is known to be there."""
 
-    async def claim(self, network: Network, *, limit: int) -> tuple[Due, ...]:
-        """Take what is due, oldest first, one row a thread at a time."""
+    async def claim(
+        self, network: Network, *, limit: int, workspace: str | None = None
+    ) -> tuple[Due, ...]:
+        """Take what is due, oldest first, one row a thread at a time; of one workspace or of all."""
 
     async def say(self, session: str, key: str, text: str, handled: tuple[str, ...] = ()) -> None:
         """Queue a `reply` in the session's thread; a key that is there already changes nothing."""

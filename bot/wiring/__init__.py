@@ -12,7 +12,6 @@ import logging
 import os
 import secrets
 import signal
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -33,7 +32,7 @@ from bot.chat.delivery import Delivery
 from bot.chat.facts import Manner
 from bot.chat.intake import Intake
 from bot.chat.rights import console_only
-from bot.errors import BadSettings, HeadwayError, NoSandbox
+from bot.errors import HeadwayError, NoSandbox
 from bot.goals.goal import State
 from bot.ports.clock import Clock
 from bot.ports.model import Model
@@ -41,6 +40,8 @@ from bot.ports.sandbox import Sandbox
 from bot.settings import Settings
 from bot.wiring.control import Control
 from bot.wiring.endpoint import build_model, open_model
+from bot.wiring.folder import owned, prepare_folder
+from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.told import Told
 from scheduler.alarms import Alarms
 from scheduler.control import serving
@@ -95,7 +96,7 @@ class Running:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_S):
                 # Another process may write to the room: there is nobody to ring.
-                while self.console.has_untaken or await self.store.inbox.waiting():  # noqa: ASYNC110
+                while self.console.has_untaken or await self.intake.waiting():  # noqa: ASYNC110
                     await asyncio.sleep(0.02)
                 await self.delivery.drain()
 
@@ -117,8 +118,10 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
     around = around or Around()
     prepare_folder(settings)
     clock = WallClock(settings.clock_rate)
+    names = names_of(settings)
     async with AsyncExitStack() as stack:
         # Built in this order, so that a part may speak only of those before it.
+        stack.enter_context(owned(settings.state_dir))
         store = await stack.enter_async_context(
             open_store(
                 settings.database_url,
@@ -126,8 +129,10 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
                 limits=settings.limits,
                 state_dir=settings.state_dir,
                 lease_s=settings.lease_s,
+                home=names.home,
             )
         )
+        await take_over(store, names)
         told = Told(store.journal)
         store = around.store(replace(store, journal=cast(Any, told)))
         claude = await open_model(stack, settings, clock, store)
@@ -135,15 +140,15 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         stack.callback(learning.cancel)
         model = around.model(claude)
         sandbox = around.sandbox(await _sandbox(stack, settings))
-        console = ConsoleChat(settings.state_dir, clock)
+        console = ConsoleChat(settings.state_dir, clock, names.console)
         manner = Manner(zone=settings.tz)
         delivery = Delivery(
             store.outbox, store.journal, store.rooms, (around.chat(console),), manner, clock
         )
         alarms = Alarms()
         turns = _turns(settings, clock, store, model, sandbox)
-        worker = _worker(settings, clock, store, model, sandbox, alarms, turns)
-        intake = _intake(settings, clock, store, worker, delivery, manner)
+        worker = _worker(settings, names, clock, store, model, sandbox, alarms, turns)
+        intake = _intake(settings, names, clock, store, worker, delivery, manner)
         told.posted = delivery.notify
         control = Control(console)
         await stack.enter_async_context(serving(settings.state_dir, control))
@@ -201,25 +206,9 @@ async def run_until_stopped(settings: Settings, around: Around | None = None) ->
             await task
 
 
-def prepare_folder(settings: Settings) -> None:
-    """Make the state folder, for its owner alone.
-
-    Raises:
-        BadSettings: it cannot be made or written.
-    """
-    try:
-        settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (settings.state_dir / "workspaces").mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise BadSettings(
-            f"The state folder {settings.state_dir} cannot be used ({error.strerror}). "
-            "Set state_dir to a folder that you may write."
-        ) from error
-
-
 def build_sandbox(settings: Settings) -> Sandbox:
     """The sandbox that the settings name, not tried yet."""
-    workspaces = settings.state_dir / "workspaces"
+    workspaces = settings.workspaces_dir
     if settings.sandbox == "none":
         log.warning("Tools run UNCONFINED: the sandbox is `none` by the settings.")
         return Unconfined(workspaces)
@@ -247,6 +236,7 @@ async def _sandbox(stack: AsyncExitStack, settings: Settings) -> Sandbox | None:
 
 def _intake(
     settings: Settings,
+    names: Names,
     clock: Clock,
     store: Store,
     worker: Worker,
@@ -264,7 +254,11 @@ def _intake(
         manner=manner,
         posted=delivery.notify,
     )
-    return Intake(desk, console_only(getpass.getuser()))
+    return Intake(
+        desk,
+        console_only(getpass.getuser()),
+        names.is_ours,
+    )
 
 
 def _turns(
@@ -291,6 +285,7 @@ def _turns(
 
 def _worker(
     settings: Settings,
+    names: Names,
     clock: Clock,
     store: Store,
     model: Model,
@@ -312,7 +307,7 @@ def _worker(
     )
     parked = Parked(store.journal, clock, settings.limits, SandboxProbe(sandbox))
     return Worker(
-        f"{socket.gethostname()}.{os.getpid()}.{secrets.token_hex(4)}",
+        f"{names.worker}{os.getpid()}.{secrets.token_hex(4)}",
         journal=store.journal,
         leases=store.leases,
         runners={
@@ -328,6 +323,7 @@ def _worker(
         renew_s=settings.renew_s,
         lease_s=settings.lease_s,
         rate=settings.clock_rate,
+        is_alone=not names.is_shared,
     )
 
 

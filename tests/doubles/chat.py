@@ -12,6 +12,7 @@ class MemoryChat:
 
     def __init__(self, network: Network = "console") -> None:
         self.network: Network = network
+        self.workspace: str | None = None
         self.posts: dict[str, Outgoing] = {}
         self.edits: list[Outgoing] = []
         self.will_raise: list[HeadwayError] = []

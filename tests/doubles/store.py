@@ -268,6 +268,11 @@ class MemoryLeases:
         times = [goal.due_at for goal in self._free(self._clock.now())]
         return min((time for time in times if time is not None), default=None)
 
+    async def stopped(self, goals: Sequence[str]) -> frozenset[str]:
+        """Those of the goals that a person has stopped or cancelled."""
+        rows = (self._rows.goals[goal] for goal in goals)
+        return frozenset(row.id for row in rows if row.is_final or row.reason == "stopped")
+
     async def save_endpoint(self, row: EndpointRow | None, *, name: str) -> None:
         """Remember or forget an endpoint's trouble."""
         self._rows.endpoints.pop(name, None)
@@ -349,7 +354,9 @@ class MemoryOutbox:
     def __init__(self, rows: _Rows, clock: Clock) -> None:
         self._rows, self._clock = rows, clock
 
-    async def claim(self, network: Network, *, limit: int) -> tuple[Due, ...]:
+    async def claim(
+        self, network: Network, *, limit: int, workspace: str | None = None
+    ) -> tuple[Due, ...]:
         """Take what is due, one row a thread."""
         now = self._clock.now()
         rows = sorted(self._rows.outbox.values(), key=lambda row: row.sequence)
@@ -360,7 +367,10 @@ class MemoryOutbox:
         closed = {row.due.session for row in rows if row.state == "claimed"}
         for row in rows:
             session = row.due.session
-            if row.state not in ("pending", "unknown") or row.due.place.network != network:
+            place = row.due.place
+            if row.state not in ("pending", "unknown") or place.network != network:
+                continue
+            if workspace not in (None, place.workspace):
                 continue
             if session not in closed and row.not_before <= now and len(taken) < limit:
                 taken.append(self._take(row, now))

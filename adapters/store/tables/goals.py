@@ -9,7 +9,10 @@ _LIVE = "kind = 'goal' AND state NOT IN ('complete', 'cancelled')"
 
 
 class Session(Table, table=True):
-    """A thread's conversation; `mail` holds the texts of a room's messages on their way in."""
+    """A thread's conversation; `mail` holds the texts of a room's messages on their way in.
+
+    `home` names the folder that holds its workspace, once a process that has to say has claimed it.
+    """
 
     __tablename__ = "session"
     __table_args__ = (UniqueConstraint("room", "thread", "kind"),)
@@ -19,6 +22,7 @@ class Session(Table, table=True):
     thread: str
     kind: str = "thread"
     opened_at: float
+    home: str = ""
 
 
 class Goal(Table, table=True):

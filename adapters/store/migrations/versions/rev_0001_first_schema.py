@@ -95,6 +95,7 @@ def _make_session() -> None:
         sa.Column("thread", sa.String(), nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
         sa.Column("opened_at", sa.Float(), nullable=False),
+        sa.Column("home", sa.String(), nullable=False),
         sa.ForeignKeyConstraint(["room"], ["room.id"], name=op.f("fk_session_room")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_session")),
         sa.UniqueConstraint("room", "thread", "kind", name=op.f("uq_session_room_thread_kind")),
