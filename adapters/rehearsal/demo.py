@@ -66,6 +66,8 @@ _TASKS = (
     "Ask before deleting the noisy log",
     "Write and check the report",
 )
+_LOOKED = "drafts/auth-1.log read"
+_NOTED = "notes/counts.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +141,10 @@ def _agent(request: Request) -> Answer:
 
 
 def _look(request: Request, made: list[Call], said: str, counts: Counts | None) -> Answer | None:
-    opening = [{"title": t, "state": "open" if at else "doing"} for at, t in enumerate(_TASKS)]
     if not _done(made, "plan", _TASKS[0]):
-        return call("plan", {"tasks": opening}, "I will look at the files before I count anything.")
+        return call(
+            "plan", {"tasks": _tasks()}, "I will look at the files before I count anything."
+        )
     if not _done(made, "glob", "drafts/*.log"):
         return call("glob", {"pattern": "drafts/*.log"})
     if not _done(made, "read", "drafts/auth-1.log"):
@@ -157,6 +160,8 @@ def _look(request: Request, made: list[Call], said: str, counts: Counts | None) 
 
 
 def _count(request: Request, made: list[Call], said: str, counts: Counts | None) -> Answer | None:
+    if not _done(made, "plan", _LOOKED):
+        return call("plan", {"tasks": _tasks(_LOOKED)})
     if not _done(made, "grep", "Failed password"):
         looked = {"pattern": "Failed password", "path": "drafts"}
         return call("grep", looked, "Every line that speaks of a failed login:")
@@ -166,6 +171,8 @@ def _count(request: Request, made: list[Call], said: str, counts: Counts | None)
         return call("bash", {"command": COUNT, "timeout_s": 30}, "And each event once, by its id:")
     if not _done(made, "write", "notes/counts.md"):
         return call("write", {"path": "notes/counts.md", "content": _table(counts)})
+    if not _done(made, "plan", _NOTED):
+        return call("plan", {"tasks": _tasks(_LOOKED, _NOTED)})
     if _COUNTED not in said:
         most = max(lines for _, lines, _ in counts.files)
         return say(
@@ -197,8 +204,9 @@ def _finish(request: Request, made: list[Call], said: str, counts: Counts) -> An
     seen = next((c.result or "" for c in reversed(made) if c.input.get("command") == CHECK), "")
     if str(counts.true) not in seen:
         return say(f"{_STUCK}: the report does not hold the number {counts.true}.")
-    if not _done(made, "plan", '"evidence"'):
-        return call("plan", {"tasks": _closed_tasks(counts, fate)})
+    wrote = f"{REPORT}: {counts.true}"
+    if not _done(made, "plan", wrote):
+        return call("plan", {"tasks": _tasks(_LOOKED, _NOTED, fate, wrote)})
     if not _done(made, "finish_note", "failed logins"):
         return call("finish_note", {"text": f"{counts.true} failed logins; {REPORT} says why."})
     return say(
@@ -274,12 +282,16 @@ def _fate(made: list[Call], answer: str | None) -> str:
     return "drafts/auth-3.log could not be deleted and is still there."
 
 
-def _closed_tasks(counts: Counts, fate: str) -> list[Block]:
-    evidence = ("drafts/auth-1.log read", "notes/counts.md", fate, f"{REPORT}: {counts.true}")
-    return [
+def _tasks(*evidence: str) -> list[Block]:
+    """The list with as many tasks done as there is evidence, and the next one under way."""
+    done = [
         {"title": title, "state": "done", "evidence": proof}
-        for title, proof in zip(_TASKS, evidence, strict=True)
+        for title, proof in zip(_TASKS, evidence, strict=False)
     ]
+    left = [{"title": title, "state": "open"} for title in _TASKS[len(done) :]]
+    if left:
+        left[0]["state"] = "doing"
+    return [*done, *left]
 
 
 def _failed(place: int) -> bool:

@@ -95,7 +95,7 @@ async def test_a_restarted_client_goes_on_at_the_same_step(workspace: Path) -> N
         second.messages = first.messages
         await second.turn()
 
-    assert second.called == ["grep", "bash", "write"]
+    assert second.called == ["plan", "grep", "bash", "write", "plan"]
 
 
 async def test_without_counts_the_demo_says_that_it_is_stuck(workspace: Path) -> None:
