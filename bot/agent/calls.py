@@ -62,9 +62,10 @@ class Calls:
         settings: AgentSettings,
         ids: Callable[[], str],
         offer: Offer,
+        active_s: Callable[[], float],
     ) -> None:
         self._record, self._model, self._offer = record, model, offer
-        self._settings, self._ids = settings, ids
+        self._settings, self._ids, self._active_s = settings, ids, active_s
         self.open = ""
         """The call whose start is staged or committed, and which is not settled."""
         self.is_sent = False
@@ -118,6 +119,7 @@ class Calls:
                 dearest(self._model, models, prompt, request.max_tokens),
                 messages=strand.carried_messages if speaks else 0,
                 revision=strand.carried_revision if speaks else 0,
+                active_s=round(self._active_s(), 3),
             )
         )
         self.open, self.is_sent = call, False

@@ -150,7 +150,9 @@ class _Turn:
             record, self._hands, asks, self._settings, self._now, read_only=read_only
         )
         self._offer = offer(goal.kind, tools_on=self._hands.are_on, read_only=read_only)
-        self._calls = Calls(record, self._model, self._settings, turns._ids, self._offer)
+        self._calls = Calls(
+            record, self._model, self._settings, turns._ids, self._offer, self._active_s
+        )
         self._asides = Asides(record, self._calls, self._settings, self._offer)
         self._cuts = self._pauses = self._empties = self._compactions = 0
         self._output = self._misses = 0

@@ -53,7 +53,8 @@ class CallStarted:
     """A model call is about to be made, against this reservation.
 
     `messages` and `revision` are what the request carries of the people's messages and the
-    objective; audits carry none and leave both 0.
+    objective; audits carry none and leave both 0. `active_s` is how long its turn has worked so
+    far, which is booked when the turn ends.
     """
 
     call: str
@@ -63,6 +64,7 @@ class CallStarted:
     nano_usd: int | None
     messages: int = 0
     revision: int = 0
+    active_s: float = 0.0
     at: float = 0.0
 
 

@@ -71,7 +71,8 @@ def call_started(goal: Goal, event: CallStarted, limits: Limits) -> Moved:
     if (event.role == "audit") is not (goal.state is State.AUDITING):
         raise IllegalMove(f"Goal {goal.id} is {goal.state.value}: no {event.role} call fits there.")
     call = Reservation(event.call, event.role, event.tokens, event.nano_usd)
-    if not _is_covered(goal, call, limits):
+    so_far = replace(goal, ledger=worked(goal.ledger, event.active_s))
+    if not _is_covered(so_far, call, limits):
         return _crossed(goal, event, limits)
     started = replace(goal, ledger=reserve(goal.ledger, call))
     if event.role in ("agent", "wrap_up"):

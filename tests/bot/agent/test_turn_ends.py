@@ -10,6 +10,7 @@ from bot.goals import events as e
 from bot.goals.goal import State
 from bot.goals.limits import LIMITS
 from bot.goals.money import Budget, Usage
+from bot.ports.journal import Unit
 from bot.ports.model import ModelReply, ModelRequest
 from tests.bot.agent.world import (
     SETTINGS,
@@ -58,6 +59,23 @@ async def test_a_wrap_up_has_three_calls_read_only_tools_and_little_output() -> 
     assert {tool["name"] for tool in wrap_ups[0].tools} == {"read", "glob", "grep"}
     assert prompts.WRAP_UP in said(wrap_ups[0])
     assert goal.state is State.OVER_BUDGET
+    await world.checks()
+
+
+async def test_time_that_is_used_up_ends_a_turn_that_would_go_on_for_ever() -> None:
+    world = a_world(*(calls("glob", {"pattern": f"{n}-*"}, id=f"t{n}") for n in range(20)))
+    await world.opens("Go on and on.", budget=Budget(None, None, 100.0))
+
+    def pass_time(unit: Unit) -> None:
+        world.clock.at += 30.0 * any(isinstance(event, e.CallSettled) for event in unit.events)
+
+    world.journal.after = pass_time
+    goal = await world.runs()
+
+    assert goal.crossed
+    assert is_audited(goal)
+    assert len(world.model.requests) == 4
+    assert 120.0 <= goal.ledger.active_s < 125.0
     await world.checks()
 
 

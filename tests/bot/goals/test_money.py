@@ -1,5 +1,7 @@
 """Money: reservations, the four classes of tokens, and what happens at the end of the budget."""
 
+from dataclasses import replace
+
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
@@ -325,6 +327,18 @@ def test_active_time_spent_crosses_the_budget_too() -> None:
     life.take(TurnEnded("budget", active_s=100.0)).verdict("continue")
 
     assert life.goal.opening == "wrap_up"
+
+
+def test_a_turn_that_goes_on_and_on_crosses_the_time_of_the_budget_at_its_next_call() -> None:
+    life = Life(budget=Budget(None, None, 100.0)).take(TurnStarted()).call()
+    life.take(replace(life.call_event("c2"), active_s=99.0))
+    within = life.rule
+
+    life.take(replace(life.call_event("c3"), active_s=100.0))
+
+    assert within == "call_started"
+    assert life.rule == "budget_crossed"
+    assert life.goal.ledger.active_s == 0.0
 
 
 def test_a_released_or_lost_call_settles_in_any_state() -> None:
