@@ -212,7 +212,8 @@ class _Messages:
 
 def _add_reply(out: _Messages, reply: Replied, contents: Mapping[str, str], parsed: Parsed) -> None:
     blocks = blocks_of(reply, contents, parsed)
-    objective = f"{prompts.put_back()}\n{_content(reply.objective, contents)}"
+    wanted = prompts.unlabelled(_content(reply.objective, contents))
+    objective = f"{prompts.put_back()}\n{wanted}"
     out.assistant(blocks, objective=objective, is_paused=_is_paused(reply, blocks))
     out.user([_result(reply, use["id"], contents, parsed) for use in uses_of(blocks)])
     if was_cut(reply, contents):
@@ -258,7 +259,7 @@ def _spoken(said: Said, contents: Mapping[str, str]) -> str:
     text = _content(said.content, contents)
     if said.is_forced:
         text = forced_text(text)
-    return f"{said.label}\n{text}" if text.strip() else said.label
+    return f"{said.label}\n{prompts.unlabelled(text)}" if text.strip() else said.label
 
 
 def _content(hash: str, contents: Mapping[str, str]) -> str:
