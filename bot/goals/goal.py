@@ -101,6 +101,8 @@ class Goal:
     """Content hash of the last turn's final reply."""
     note: str = ""
     """Content hash of the last audit's note."""
+    finish_note: str = ""
+    """Content hash of the closing words that this turn left for the person."""
     # People.
     messages: int = 0
     seen_messages: int = 0

@@ -89,7 +89,7 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
         WaitAsked: turn.wait_asked,
         DecisionAsked: turn.decision_asked,
         TasksPlanned: turn.tasks_planned,
-        NoteLeft: turn.kept,
+        NoteLeft: turn.note_left,
         Compacted: turn.kept,
         TurnEnded: turn.turn_ended,
         MessageReceived: people.message_held,

@@ -45,6 +45,7 @@ def turn_started(goal: Goal, event: TurnStarted, limits: Limits) -> Moved:
         turn_open=True,
         turn_started_at=event.at,
         touched=False,
+        finish_note="",
         wait=None,
         decision=None,
         wrapping_up=goal.opening == "wrap_up",
@@ -129,7 +130,12 @@ def tasks_planned(goal: Goal, event: TasksPlanned, limits: Limits) -> Moved:
     return Moved(planned, "tasks_planned", (ShowStatus(),))
 
 
-def kept(goal: Goal, event: NoteLeft | Compacted, limits: Limits) -> Moved:
+def note_left(goal: Goal, event: NoteLeft, limits: Limits) -> Moved:
+    """The person gets it if this turn completes the goal; the turn's last one counts."""
+    return Moved(replace(goal, finish_note=event.content), "kept")
+
+
+def kept(goal: Goal, event: Compacted, limits: Limits) -> Moved:
     """A record of the transcript; the goal's row does not change."""
     return Moved(goal, "kept")
 

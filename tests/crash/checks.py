@@ -18,7 +18,7 @@ from bot.ports.records import Step, Trace
 from bot.settings import read_settings
 from bot.wiring import reading
 from tests.crash.drill import Drill, name_of
-from tests.crash.scenario import FILES, POSTS, TURNS
+from tests.crash.scenario import FILES, NOTE, POSTS, TURNS
 from tests.peers.messages_api import BlockingMessagesApi
 
 
@@ -63,7 +63,7 @@ def check_posts(drill: Drill, left: Mapping[str, int]) -> None:
     posts = [line for line in drill.lines if not name_of(line).startswith("status:")]
 
     assert [name_of(line) for line in posts] == list(POSTS)
-    assert "steered 1 time" in posts[-1].shape.body
+    assert posts[-1].shape.body == NOTE.format(1)
     assert dict(left) == {}
 
 

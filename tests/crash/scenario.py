@@ -53,7 +53,7 @@ POSTS: Final = ("decision:1", "reply:tasks", "reply:budget", "card:1", "settle")
 """Names of what is posted, in order: the card is the decision's message, edited."""
 EFFECTS: Final = "notes/effects.txt"
 REPORT: Final = "artifacts/report.md"
-NOTE: Final = "Both lines are there, and the report ends softly."
+NOTE: Final = "Both lines are there, and the report ends softly; steered {} time."
 FILES: Final = {EFFECTS: "once-1\nonce-2\n", REPORT: "# Report\nIt ends softly.\n"}
 TURNS: Final = 3
 CALLS: Final = 12
@@ -63,7 +63,7 @@ REPLY_S: Final = 0.06
 _DRAFT: Final = "# Report\nIt ends somehow.\n"
 _FIRST: Final = "The first line is there."
 _ASKED: Final = "The report waits for an answer."
-_ALL: Final = "All of it is there"
+_ALL: Final = "All of it is there."
 _PLAN: Final = [{"title": f"part {number}", "state": "open"} for number in (1, 2, 3)]
 
 Step = Callable[[list[Call]], Reply | None]
@@ -94,8 +94,10 @@ def _agent(request: Request) -> Reply:
         reply = step(made)
         if reply is not None:
             return reply
-    heard = sum(words.count(STEERING) for words in user_texts(request))
-    return say({1: _FIRST, 2: _ASKED}.get(turn, f"{_ALL}; steered {heard} time."))
+    if turn >= TURNS and not _of(made, "finish_note"):
+        heard = sum(words.count(STEERING) for words in user_texts(request))
+        return call("finish_note", {"text": NOTE.format(heard)})
+    return say({1: _FIRST, 2: _ASKED}.get(turn, _ALL))
 
 
 def _planned(made: list[Call]) -> Reply | None:
@@ -127,14 +129,10 @@ def _mended(made: list[Call]) -> Reply | None:
     return _looked_after(made, call("edit", edit), "edit", "softly")
 
 
-def _noted(made: list[Call]) -> Reply | None:
-    return _once(made, "finish_note", {"text": NOTE})
-
-
 _STEPS: Final[dict[int, tuple[Step, ...]]] = {
     1: (_planned, _first_line),
     2: (_written, _asked),
-    3: (_second_line, _mended, _noted),
+    3: (_second_line, _mended),
 }
 
 

@@ -2,7 +2,16 @@
 
 import pytest
 
-from bot.goals.events import Audited, AuditFailed, GatesRan, MessageReceived, Resumed
+from bot.goals.events import (
+    Audited,
+    AuditFailed,
+    GatesRan,
+    MessageReceived,
+    NoteLeft,
+    Resumed,
+    TurnEnded,
+    TurnStarted,
+)
 from bot.goals.goal import State
 from bot.goals.instructions import Post
 from bot.goals.limits import LIMITS
@@ -18,6 +27,25 @@ def test_complete_ends_the_goal_with_one_notice_that_holds_the_reply() -> None:
     assert life.goal.state is State.COMPLETE
     assert life.goal.closed_at == life.at
     assert life.posts("complete") == [Post("complete", "settle", "complete", "reply 1")]
+
+
+def test_the_notice_holds_the_last_note_that_the_completing_turn_left() -> None:
+    life = Life().turn().verdict("continue")
+    life.take(TurnStarted()).call().take(NoteLeft("first"), NoteLeft("last"))
+    life.take(TurnEnded("done", "reply 2"))
+
+    life.verdict("complete")
+
+    assert life.posts("complete") == [Post("complete", "settle", "complete", "last")]
+
+
+def test_the_note_of_an_earlier_turn_is_not_in_the_notice() -> None:
+    life = Life().take(TurnStarted()).call().take(NoteLeft("too early"))
+    life.take(TurnEnded("done", "reply 1")).verdict("continue")
+
+    life.turn("reply 2").verdict("complete")
+
+    assert life.posts("complete") == [Post("complete", "settle", "complete", "reply 2")]
 
 
 def test_a_failing_gate_rules_complete_out() -> None:
