@@ -118,6 +118,11 @@ class Bot:
         return Path(f"/proc/{self.process.pid}/root{self.state_dir}")
 
     @property
+    def database(self) -> str:
+        """The URL of its database."""
+        return str(self.settings.get("database") or f"sqlite:///{self.folder / 'headway.db'}")
+
+    @property
     def env(self) -> dict[str, str]:
         """What its processes are started with."""
         return environment(state_dir=self.state_dir, **self.settings)
@@ -162,8 +167,7 @@ class Bot:
         """Every goal, newest first."""
 
         async def read() -> list[Goal]:
-            url = f"sqlite:///{self.folder / 'headway.db'}"
-            async with open_for_reading(url, state_dir=self.folder) as store:
+            async with open_for_reading(self.database, state_dir=self.folder) as store:
                 return [row.goal for row in await store.records.goals()]
 
         return asyncio.run(read())
@@ -172,9 +176,8 @@ class Bot:
         """The goals of a thread as the database has them, newest first."""
 
         async def read() -> list[Look]:
-            url = f"sqlite:///{self.folder / 'headway.db'}"
             found = []
-            async with open_for_reading(url, state_dir=self.folder) as store:
+            async with open_for_reading(self.database, state_dir=self.folder) as store:
                 for row in await store.records.goals(with_asks=True):
                     if row.place.thread != thread or (row.goal.kind == "ask") is not asks:
                         continue

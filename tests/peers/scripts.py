@@ -42,6 +42,7 @@ Without such a line the script is `complete_after 1`.
 import datetime
 import re
 from collections.abc import Callable
+from typing import Any
 
 from adapters.rehearsal.answers import answer_among
 from adapters.rehearsal.script import (
@@ -240,7 +241,7 @@ def _sleeps(request: Request, arguments: list[str]) -> Answer:
 
 
 def _reports(request: Request, arguments: list[str]) -> Answer:
-    pace: dict[str, float] = {"duration_s": float(arguments[0] if arguments else "1")}
+    pace: dict[str, Any] = {"duration_s": float(arguments[0] if arguments else "1")}
     heard = re.findall(r"\bsteer-\d+\b", "\n".join(user_texts(request)))
     if _answering_results(request) or heard:
         return say(f"Turn {_turn(request)} of 1: heard {' '.join(heard) or 'nothing'}.", **pace)
