@@ -6,20 +6,27 @@ death is that of the drill, as JSON.
 """
 
 import asyncio
+import ctypes
 import json
 import logging
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from bot.settings import read_settings
 from bot.wiring import Around, run_until_stopped
 from tests.crash.points import Death, Points
 
+PR_SET_PDEATHSIG: Final = 1
+"""Of linux/prctl.h."""
+
 
 def live(state_dir: Path, record: Path, death: Death) -> None:
-    """Run until stopped, or until the point where this process is to die."""
+    """Run until stopped, or until the point where this process is to die, or its parent dies."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     logging.basicConfig(level="INFO", format="%(asctime)s %(name)s %(message)s")
     for name in ("alembic", "apscheduler", "httpx2"):
         logging.getLogger(name).setLevel("WARNING")

@@ -80,12 +80,15 @@ def check_tokens(trace: Trace, served: Sequence[Mapping[str, Any]]) -> None:
     ledger = trace.goal.ledger
     calls = [step for step in trace.steps if step.kind == "call"]
     lost = [step for step in calls if step.state == "lost"]
+    estimated_nano_usd = sum(step.estimated_nano_usd for step in lost)
     billed = [call for call in served if call["served"]]
 
     assert ledger.open == ()
     assert {step.state for step in calls} <= {"settled", "lost", "released"}
     assert ledger.tokens == sum(step.usage.tokens + step.estimated_tokens for step in calls)
     assert ledger.estimated_tokens == sum(step.estimated_tokens for step in lost)
+    assert ledger.nano_usd == sum(step.nano_usd or 0 for step in calls) + estimated_nano_usd
+    assert ledger.estimated_nano_usd == estimated_nano_usd
     assert all(step.estimated_tokens > 0 for step in lost)
     counted = [step for step in calls if step.state != "released"]
     tokens = [call["tokens"] for call in billed]
