@@ -6,7 +6,8 @@ import time
 import pytest
 
 from tests.journeys.bot import Bot, assert_sound, until
-from tests.peers.messages_api import BlockingMessagesApi
+from tests.journeys.conftest import Begin
+from tests.peers.messages_api import BlockingMessagesApi, started
 
 pytestmark = pytest.mark.process
 
@@ -305,3 +306,130 @@ def test_plain_stop_wins_over_a_question(bot: Bot, api: Api) -> None:
     assert_sound(api, goal, "decision", "reply")
     assert stopped.decision is not None
     assert not stopped.decision.answered
+
+
+def test_an_edit_of_a_blocked_goal_sets_it_to_work_again(bot: Bot, api: Api) -> None:
+    goal = bot.goal("!script stalls")
+    goal.until("blocked")
+
+    goal.say("edit !script stalls another way")
+    goal.until_true(lambda look: "edit_opens" in look.rules())
+    again = goal.until("blocked")
+
+    assert_sound(api, goal, "blocked", "reply", "blocked")
+    assert again.revision == 2
+
+
+def test_an_edit_of_a_waiting_goal_ends_its_wait(bot: Bot, api: Api) -> None:
+    goal = bot.goal("!script waits 600")
+    goal.until("waiting")
+
+    goal.say("edit !script waits 600 and do not wait")
+    done = goal.until("complete")
+
+    assert_sound(api, goal, "reply", "complete")
+    assert done.wait is None
+
+
+def test_an_edit_of_a_deciding_goal_withdraws_the_question(bot: Bot, api: Api) -> None:
+    goal = bot.goal("!script asks")
+    goal.until("deciding")
+
+    goal.say("edit !script echo")
+    goal.until_true(lambda look: look.trace.decisions[0].state == "withdrawn")
+    goal.say("1")
+    goal.until_true(lambda look: look.goal.state in ("complete", "deciding", "blocked"))
+
+    cards = [post.shape["now"] for post in bot.posts(goal.id) if post.kind == "card"]
+    assert cards == ["→ The goal moved on without it."]
+
+
+def test_an_edit_of_a_paused_goal_leaves_it_paused(bot: Bot, api: Api) -> None:
+    goal = bot.goal("!script waits 600")
+    goal.until("waiting")
+    goal.say("pause")
+    goal.until("paused")
+
+    goal.say("edit !script complete_after 1")
+    goal.until_true(lambda look: look.goal.revision == 2)
+    still = goal.goal()
+
+    assert still.state == "paused"
+    assert still.wait is None
+    goal.say("resume")
+    goal.until("complete")
+    assert_sound(api, goal, "reply", "reply", "reply", "complete")
+
+
+def test_a_message_to_a_goal_over_its_budget_is_told_how_to_raise_it(bot: Bot, api: Api) -> None:
+    goal = bot.goal("!script spends 190000")
+    over = goal.until("over_budget")
+
+    goal.say("go on, please")
+    goal.until_posted("reply")
+
+    assert goal.goal() == over
+    assert "has reached its budget" in goal.posts()[-1].text
+    assert "and resume`" in goal.posts()[-1].text
+
+
+def test_a_budget_raised_in_time_is_never_crossed(bot: Bot, api: Api) -> None:
+    goal = bot.goal("!script spends 90000 4")
+    goal.until_true(lambda look: bool(look.events("CallStarted")))
+
+    goal.say("budget 2M tokens")
+    done = goal.until("complete")
+
+    look = assert_sound(api, goal, "reply", "complete")
+    assert "budget_crossed" not in look.rules()
+    assert done.ledger.tokens > 400_000
+
+
+@pytest.mark.parametrize(("verb", "state"), [("stop", "paused"), ("cancel yes", "cancelled")])
+def test_a_goal_that_waits_for_the_endpoint_is_ended_at_once_and_owes_nothing(
+    begin: Begin, verb: str, state: str
+) -> None:
+    with started() as api:
+        api.fault({"status": 529}, count=None)
+        bot = begin(api)
+        goal = bot.goal("!script complete_after 1")
+        until(lambda: api.totals(status=529)["calls"] >= 2, 10, bot.told)
+
+        goal.say(verb)
+        began = time.monotonic()
+        goal.until(state)
+        goal.until_true(lambda look: not look.goal.turn_open and not look.goal.ledger.open, 5)
+        took = time.monotonic() - began
+
+        assert took < 2
+        assert_sound(api, goal, "reply")
+        assert goal.goal().ledger.tokens == 0
+
+
+def test_two_goals_of_two_threads_know_nothing_of_each_other(bot: Bot, api: Api) -> None:
+    ours, theirs = bot.goal("!script reports 0.5"), bot.goal("!script reports 0.5")
+    theirs.until_true(lambda look: bool(look.events("CallStarted")))
+    ours.until_true(lambda look: bool(look.events("CallStarted")))
+
+    ours.say("please mind steer-1")
+    theirs.say("please mind steer-2")
+    ours.until("complete")
+    theirs.until("complete")
+
+    assert re.findall(r"steer-\d", ours.posts()[0].text) == ["steer-1"]
+    assert re.findall(r"steer-\d", theirs.posts()[0].text) == ["steer-2"]
+    assert_sound(api, ours, "complete")
+    assert_sound(api, theirs, "complete")
+
+
+def test_a_second_goal_in_a_thread_is_refused_while_the_first_lives(bot: Bot, api: Api) -> None:
+    goal = bot.goal("!script waits 600")
+    goal.until("waiting")
+
+    goal.say("/goal !script complete_after 1")
+    goal.until_posted("reply")
+
+    assert len(bot.look(goal.id)) == 1
+    assert "This thread has a live goal" in goal.posts()[-1].text
+    goal.say("cancel yes")
+    goal.until("cancelled")
