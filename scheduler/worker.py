@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from bot.errors import ByOperator, HeadwayError, IllegalMove, Refused, Wait
+from bot.goals.events import CallLost
 from bot.goals.goal import Goal, State
 from bot.goals.instructions import Instruction, StopTurn
 from bot.ports.clock import Clock
-from bot.ports.journal import Journal, Lease, Leases
+from bot.ports.journal import Journal, Lease, Leases, Unit
 from scheduler.alarms import Alarms
 
 log = logging.getLogger(__name__)
@@ -74,6 +75,8 @@ class Worker:
         """Work until cancelled or stopped."""
         self._alarms.add("due", self._sweep, SWEEP_S)
         self._alarms.add("leases", self._renew, self._renew_s / self._rate)
+        self._alarms.add("abandoned", self._charge_abandoned, self._lease_s / self._rate)
+        self._alarms.at("abandoned", 0.0)
         if not self._is_alone:
             self._alarms.add("stops", self._end_stopped, SWEEP_S)
         self._look.set()
@@ -111,6 +114,12 @@ class Worker:
 
     async def _sweep(self) -> None:
         self._look.set()
+
+    async def _charge_abandoned(self) -> None:
+        """Charge the calls of a process that has gone, of goals that nobody will take up."""
+        for goal, calls in (await self._leases.abandoned()).items():
+            lost = tuple(CallLost(call, "its process has gone") for call in calls)
+            await self._journal.commit(Unit(goal, lost))
 
     async def _end_stopped(self) -> None:
         """Abort what somebody stopped by way of another process."""

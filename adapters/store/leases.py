@@ -84,6 +84,15 @@ _STOPPED: Final = select(_G.c.data).where(
     text("state IN ('paused', 'cancelled')"),
 )
 
+_C: Final = queries.RESERVATION
+_ABANDONED: Final = (
+    select(_C.c.goal, _C.c.call)
+    .join(_G, _G.c.id == _C.c.goal)
+    .join(_L, _L.c.goal == _C.c.goal)
+    .where(text("goal.due_at IS NULL"), _FREE)
+    .order_by(_C.c.goal, _C.c.at, _C.c.call)
+)
+
 _SAVE: Final = queries.upsert(
     queries.into(_E), ("name",), "kind", "since", "attempts", "closed_until", "last_success"
 )
@@ -175,6 +184,17 @@ class StoreLeases:
             return frozenset(one.id for one in found if one.is_final or one.reason == "stopped")
 
         return await self._readers.do(query)
+
+    async def abandoned(self) -> Mapping[str, tuple[str, ...]]:
+        """Calls in flight that nobody will settle, by goal."""
+
+        def job(tx: Transaction) -> Mapping[str, tuple[str, ...]]:
+            found: dict[str, tuple[str, ...]] = {}
+            for goal, call in tx.all(_ABANDONED, of_now=tx.now()):
+                found[goal] = (*found.get(goal, ()), call)
+            return found
+
+        return await self._writer.do(job)
 
     async def void(self, workers: str) -> int:
         """End the leases of workers whose name begins so: they are gone. Returns how many."""

@@ -187,6 +187,12 @@ class Leases(Protocol):
     async def stopped(self, goals: Sequence[str]) -> frozenset[str]:
         """Those of the goals that a person has stopped or cancelled."""
 
+    async def abandoned(self) -> Mapping[str, tuple[str, ...]]:
+        """Calls in flight (by goal) of goals that are not due and that nobody holds.
+
+        Whoever made them has gone, and no turn or audit that begins will charge them.
+        """
+
     async def save_endpoint(self, row: EndpointRow | None, *, name: str) -> None:
         """Remember (or, with None, forget) an endpoint's trouble."""
 

@@ -5,7 +5,7 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.goals.events import Cancelled, TurnStarted
+from bot.goals.events import CallLost, CallStarted, Cancelled, Paused, TurnStarted
 from bot.ports.journal import EndpointRow
 from tests.contracts.stores import SHARED, Bed
 
@@ -42,6 +42,26 @@ class LeasesContract:
         assert await bed.leases.claim("w", limit=5) == ()
         assert await bed.leases.claim_one("w", goal.id) is None
         assert await bed.leases.next_due() is None
+
+    async def test_calls_that_nobody_will_settle_are_told_once_their_worker_has_gone(
+        self, bed: Bed
+    ) -> None:
+        goals = [await bed.open() for _ in range(3)]
+        await bed.leases.claim("w1", limit=3)
+        for goal in goals:
+            call = CallStarted(f"c{goal.number}", "agent", "m", 100, 100, revision=1)
+            await bed.commit(goal, TurnStarted(), call)
+        await bed.commit(goals[0], Cancelled(goals[0].owner))
+        await bed.commit(goals[1], Paused(goals[1].owner))
+
+        while_held = await bed.leases.abandoned()
+        await bed.time.pass_by(31)
+        after = await bed.leases.abandoned()
+        await bed.commit(goals[0], CallLost("c1"))
+
+        assert while_held == {}
+        assert after == {goals[0].id: ("c1",), goals[1].id: ("c2",)}
+        assert await bed.leases.abandoned() == {goals[1].id: ("c2",)}
 
     async def test_a_lease_lapses_and_the_next_one_has_a_higher_epoch(self, bed: Bed) -> None:
         goal = await bed.open()

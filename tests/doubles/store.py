@@ -236,7 +236,7 @@ class MemoryLeases:
     async def claim(self, worker: str, *, limit: int) -> tuple[Lease, ...]:
         """Take due goals that nobody holds."""
         now = self._clock.now()
-        due = [goal for goal in self._free(now) if (goal.due_at or 0.0) <= now]
+        due = [goal for goal in self._free() if (goal.due_at or 0.0) <= now]
         due.sort(key=lambda goal: (goal.due_at or 0.0, goal.id))
         return tuple(self._take(worker, goal, now) for goal in due[:limit])
 
@@ -265,13 +265,21 @@ class MemoryLeases:
 
     async def next_due(self) -> float | None:
         """The earliest due time of a goal that nobody holds."""
-        times = [goal.due_at for goal in self._free(self._clock.now())]
+        times = [goal.due_at for goal in self._free()]
         return min((time for time in times if time is not None), default=None)
 
     async def stopped(self, goals: Sequence[str]) -> frozenset[str]:
         """Those of the goals that a person has stopped or cancelled."""
         rows = (self._rows.goals[goal] for goal in goals)
         return frozenset(row.id for row in rows if row.is_final or row.reason == "stopped")
+
+    async def abandoned(self) -> Mapping[str, tuple[str, ...]]:
+        """Calls in flight that nobody will settle."""
+        return {
+            goal.id: tuple(call.call for call in goal.ledger.open)
+            for goal in self._rows.goals.values()
+            if goal.due_at is None and goal.ledger.open and self._is_free(goal.id)
+        }
 
     async def save_endpoint(self, row: EndpointRow | None, *, name: str) -> None:
         """Remember or forget an endpoint's trouble."""
@@ -283,14 +291,13 @@ class MemoryLeases:
         """Every endpoint in trouble."""
         return tuple(self._rows.endpoints[name] for name in sorted(self._rows.endpoints))
 
-    def _free(self, now: float) -> list[Goal]:
-        leases = self._rows.leases
-        return [
-            goal
-            for goal in self._rows.goals.values()
-            if goal.due_at is not None
-            and not (leases[goal.id].worker and leases[goal.id].until > now)
-        ]
+    def _free(self) -> list[Goal]:
+        goals = self._rows.goals.values()
+        return [goal for goal in goals if goal.due_at is not None and self._is_free(goal.id)]
+
+    def _is_free(self, goal: str) -> bool:
+        held = self._rows.leases[goal]
+        return not (held.worker and held.until > self._clock.now())
 
     def _take(self, worker: str, goal: Goal, now: float) -> Lease:
         held = self._rows.leases[goal.id]

@@ -8,7 +8,14 @@ from dataclasses import replace
 import pytest
 
 from adapters.clock import WallClock
-from bot.goals.events import GoalOpened, Stopped, TurnEnded, TurnStarted
+from bot.goals.events import (
+    CallStarted,
+    Cancelled,
+    GoalOpened,
+    Stopped,
+    TurnEnded,
+    TurnStarted,
+)
 from bot.goals.goal import Goal, State
 from bot.goals.limits import DEFAULT_BUDGET
 from bot.ports.chat import Place, Speaker
@@ -152,6 +159,22 @@ async def test_many_goals_all_come_to_their_end(count: int) -> None:
             await _is(store, f"g{number}", State.BLOCKED)
 
         assert sorted(turns.begun) == sorted(f"g{n}" for n in range(count))
+
+
+async def test_a_call_of_a_process_that_has_gone_is_charged_where_no_turn_will_do_it() -> None:
+    store = MemoryStore(WallClock())
+    goal = await _opened(store, 1)
+    call = CallStarted("c1", "agent", "m", 100, 100, revision=1)
+    await store.journal.commit(Unit(goal, (TurnStarted(), call, Cancelled("ann"))))
+
+    async with _working(store):
+        async with asyncio.timeout(10.0):
+            while (await store.journal.goal(goal)).ledger.open:
+                await asyncio.sleep(0.005)
+
+    ledger = (await store.journal.goal(goal)).ledger
+    assert ledger.estimated_tokens == 100
+    assert ledger.calls == 1
 
 
 class _Skipping(WallClock):
