@@ -8,7 +8,8 @@ Rule 3: no error of one goal reaches another, and none ends the worker.
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from bot.errors import ByOperator, HeadwayError, IllegalMove, Refused, Wait
@@ -50,8 +51,14 @@ class Worker:
         lease_s: float,
         rate: float = 1.0,
         is_alone: bool = True,
+        rest: Callable[[str], None] = lambda goal: None,
     ) -> None:
-        """`is_alone`: no other process works on the database, so none takes a person's stop."""
+        """Begin nothing yet.
+
+        Args:
+            is_alone: no other process works on the database, so none takes a person's stop.
+            rest: ends what a goal's running step has not sent yet.
+        """
         self._name = name
         self._journal = journal
         self._leases = leases
@@ -63,6 +70,8 @@ class Worker:
         self._lease_s = lease_s
         self._rate = rate
         self._is_alone = is_alone
+        self._rest = rest
+        self._looking: set[asyncio.Task[None]] = set()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._epochs: dict[str, int] = {}
         self._look = asyncio.Event()
@@ -89,6 +98,10 @@ class Worker:
         """Look at what is due now; a `StopTurn` aborts the goal's running step first."""
         if any(isinstance(i, StopTurn) for i in instructions) and goal in self._running:
             self._running[goal].cancel()
+        elif goal in self._running:
+            looking = asyncio.create_task(self._rest_if_parked(goal), name=f"rest {goal}")
+            self._looking.add(looking)
+            looking.add_done_callback(self._looking.discard)
         self._look.set()
 
     @property
@@ -100,6 +113,8 @@ class Worker:
         """Claim nothing more, let running steps end for `grace_s` seconds, then abort them."""
         self._stopping = True
         self._look.set()
+        for goal in self._running:
+            self._rest(goal)
         tasks = set(self._running.values())
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=grace_s)
@@ -112,6 +127,12 @@ class Worker:
         if held:
             await self._leases.release(self._name, held)
 
+    async def _rest_if_parked(self, goal: str) -> None:
+        """A goal that was paused while its step waits to be sent sends nothing any more."""
+        with suppress(HeadwayError):
+            if (await self._journal.goal(goal)).state not in self._runners:
+                self._rest(goal)
+
     async def _sweep(self) -> None:
         self._look.set()
 
@@ -123,10 +144,15 @@ class Worker:
 
     async def _end_stopped(self) -> None:
         """Abort what somebody stopped by way of another process."""
-        if self._running:
-            for goal in await self._leases.stopped(tuple(self._running)):
-                if goal in self._running:
-                    self._running[goal].cancel()
+        if not self._running:
+            return
+        try:
+            stopped = await self._leases.stopped(tuple(self._running))
+        except HeadwayError as error:
+            log.info("Whether a goal was stopped cannot be read: %s", error)
+            return
+        for goal in stopped & self._running.keys():
+            self._running[goal].cancel()
 
     async def _claim(self) -> None:
         if self._clock.now() - self._renewed_at >= self._renew_s:

@@ -86,6 +86,8 @@ class ClaudeModel:
         self._fallbacks = Fallbacks(endpoint)
         self._prices = PriceTable(endpoint.provider, own=endpoint.prices, now=clock.now)
         self._compacts: dict[str, bool] = {}
+        self._waiting: dict[asyncio.Task[Any], str] = {}
+        """Calls that are not sent, each with its goal."""
 
     @property
     def limiter(self) -> Limiter:
@@ -101,24 +103,33 @@ class ClaudeModel:
     ) -> ModelReply:
         """See `Model.call`. `on_text` must not raise. `timeout_s` is of one attempt, not of waiting."""
 
-        is_sent = False
+        task, waiting = asyncio.current_task(), self._waiting
+        assert task is not None
+        waiting[task] = request.goal
 
         async def attempt(permit: Permit) -> ModelReply:
-            nonlocal is_sent
-            is_sent = True
+            waiting.pop(task, None)
             try:
                 return await self._ask(request, permit.begin, on_text)
             except HeadwayError:
                 # Answered without being served; a reply lost in flight is not waited for here.
-                is_sent = False
+                waiting[task] = request.goal
                 raise
 
         try:
             return await self._waited(request.model, attempt)
         except asyncio.CancelledError:
-            if is_sent:
+            if task not in waiting:
                 raise
             raise asyncio.CancelledError(NOT_SENT) from None
+        finally:
+            waiting.pop(task, None)
+
+    def withdraw(self, goal: str) -> None:
+        """See `Model.withdraw`."""
+        for task, of in list(self._waiting.items()):
+            if of == goal:
+                task.cancel()
 
     async def _waited(
         self, model: str, attempt: Callable[[Permit], Awaitable[ModelReply]]

@@ -41,7 +41,7 @@ from bot.goals.limits import Limits
 from bot.ports import question
 from bot.ports.clock import Clock
 from bot.ports.journal import Applied, Content, Journal, Lease, Unit
-from bot.ports.model import Model, ModelRequest
+from bot.ports.model import NOT_SENT, Model, ModelRequest
 
 __all__ = ["AuditSettings", "Audits", "Gates"]
 
@@ -102,7 +102,7 @@ class Audits:
 
         Raises:
             StoreBusy, StoreUnusable: as the journal; the audit is made again later.
-            CancelledError: the call in flight has been written down as lost.
+            CancelledError: the call in flight has been written down, as lost if it was sent.
         """
         if lease.goal.state is not State.AUDITING:
             return lease.goal
@@ -225,7 +225,7 @@ class _Audit:
             )
         except asyncio.CancelledError:
             with contextlib.suppress(HeadwayError):
-                await self._commit(CallReleased(call, "not sent"))
+                await self._commit(CallReleased(call, NOT_SENT))
             raise
         return call if applied.rules[-1:] == ("call_started",) and self._is_here else None
 
@@ -233,9 +233,11 @@ class _Audit:
         """Send it, and say how it ended."""
         try:
             reply = await self._model.call(request)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
+            is_sent = cancelled.args != (NOT_SENT,)
+            left = CallLost(call, "interrupted") if is_sent else CallReleased(call, NOT_SENT)
             with contextlib.suppress(HeadwayError):
-                await self._commit(CallLost(call, "interrupted"))
+                await self._commit(left)
             raise
         except ModelBusy as busy:
             if not busy.maybe_served:

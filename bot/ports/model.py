@@ -80,6 +80,9 @@ class Model(Protocol):
                 call was waiting to be sent.
         """
 
+    def withdraw(self, goal: str) -> None:
+        """End the calls of this goal that wait to be sent, as if cancelled; sent ones go on."""
+
     async def check(self) -> None:
         """One call of one token, past the limiter: is endpoint, key and model good?
 

@@ -324,6 +324,7 @@ def _worker(
         lease_s=settings.lease_s,
         rate=settings.clock_rate,
         is_alone=not names.is_shared,
+        rest=model.withdraw,
     )
 
 

@@ -53,6 +53,9 @@ class ScriptedModel:
             _say(answer, on_text)
             return answer
 
+    def withdraw(self, goal: str) -> None:
+        """Nothing waits here but for the operator."""
+
     async def check(self) -> None:
         request = ModelRequest("double", 1, ({"role": "user", "content": "ping"},))
         answer = self._next(request)

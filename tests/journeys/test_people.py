@@ -385,7 +385,9 @@ def test_a_budget_raised_in_time_is_never_crossed(bot: Bot, api: Api) -> None:
     assert done.ledger.tokens > 400_000
 
 
-@pytest.mark.parametrize(("verb", "state"), [("stop", "paused"), ("cancel yes", "cancelled")])
+@pytest.mark.parametrize(
+    ("verb", "state"), [("pause", "paused"), ("stop", "paused"), ("cancel yes", "cancelled")]
+)
 def test_a_goal_that_waits_for_the_endpoint_is_ended_at_once_and_owes_nothing(
     begin: Begin, verb: str, state: str
 ) -> None:
@@ -404,6 +406,9 @@ def test_a_goal_that_waits_for_the_endpoint_is_ended_at_once_and_owes_nothing(
         assert took < 2
         assert_sound(api, goal, "reply")
         assert goal.goal().ledger.tokens == 0
+        api.clear_faults()
+        time.sleep(1.5)
+        assert api.totals()["served"] == 0
 
 
 def test_two_goals_of_two_threads_know_nothing_of_each_other(bot: Bot, api: Api) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.bot import COMMAND, Bot, assert_sound, headway
+from tests.journeys.bot import COMMAND, Bot, assert_sound, headway, until
 from tests.journeys.conftest import Begin
-from tests.peers.messages_api import ROOT, BlockingMessagesApi
+from tests.peers.messages_api import ROOT, BlockingMessagesApi, started
 
 pytestmark = pytest.mark.process
 
@@ -48,6 +48,23 @@ def test_a_shutdown_takes_at_most_ten_seconds_whatever_runs(begin: Begin, api: A
     assert [event.reason for event in slow[0].look().events("CallLost")] == ["interrupted"]
     assert [event.outcome for event in slow[1].look().events("ToolEnded")] == ["interrupted"]
     assert all(thread.goal().state == "working" for thread in slow)
+
+
+def test_a_shutdown_waits_for_no_endpoint(begin: Begin) -> None:
+    with started() as api:
+        api.fault({"status": 529}, count=None)
+        bot = begin(api)
+        goal = bot.goal("!script complete_after 1")
+        until(lambda: api.totals(status=529)["calls"] >= 2, 10, bot.told)
+
+        code, took = bot.stop()
+        api.clear_faults()
+        bot.start()
+        goal.until("complete")
+
+        assert code == 0
+        assert took < 6
+        assert_sound(api, goal, "complete")
 
 
 def test_a_second_signal_ends_it_at_once_and_nothing_is_lost(begin: Begin, api: Api) -> None:
