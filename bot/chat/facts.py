@@ -52,7 +52,8 @@ async def gather(
     """Read what messages about `goal` show; `further` are content hashes beside its own."""
     decision = goal.decision.text if goal.decision else ""
     reason = goal.wait.reason if goal.wait else ""
-    hashes = {goal.objective, goal.reply, goal.note, decision, reason, *further} - {""}
+    hashes = {goal.objective, goal.reply, goal.note, goal.finish_note, decision, reason, *further}
+    hashes -= {""}
     contents = await journal.contents(goal.session, sorted(hashes))
     answered_by = closed.by if closed else ""
     people = await rooms.people(sorted({goal.owner, goal.by, answered_by} - {""}))

@@ -85,13 +85,21 @@ def _complete(due: Due, facts: Facts, manner: Manner) -> Shape:
         "✅",
         texts("state.complete"),
         _head(facts, manner, lasted, turns(goal, manner), spent(goal, texts)),
-        body=facts.text(due.content) or texts("complete.empty"),
+        body=_result(due, facts) or texts("complete.empty"),
         notes=(texts("complete.checked", note=note),) if note else (),
         buttons=(Button("reopen", texts("button.not_done")), details(manner)),
         mentions=(goal.owner,),
         goal=goal.id,
         state="complete",
     )
+
+
+def _result(due: Due, facts: Facts) -> str:
+    """The final reply, whole, under the agent's closing note where that says anything more."""
+    reply, note = facts.text(due.content), facts.text(facts.goal.finish_note)
+    if not note or note in reply:
+        return reply
+    return note if reply in note else f"{note}\n\n{reply}"
 
 
 def _blocked(due: Due, facts: Facts, manner: Manner) -> Shape:

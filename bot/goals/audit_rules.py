@@ -56,7 +56,7 @@ def _complete(goal: Goal, event: Audited) -> Moved:
     done = replace(
         settled(goal, State.COMPLETE), closed_at=event.at, crossed=False, wait=None, decision=None
     )
-    post = Post("complete", "settle", "complete", goal.finish_note or goal.reply)
+    post = Post("complete", "settle", "complete", goal.reply)
     return Moved(done, "complete", (post, ShowStatus()))
 
 

@@ -131,7 +131,7 @@ def tasks_planned(goal: Goal, event: TasksPlanned, limits: Limits) -> Moved:
 
 
 def note_left(goal: Goal, event: NoteLeft, limits: Limits) -> Moved:
-    """The person gets it if this turn completes the goal; the turn's last one counts."""
+    """It heads what the person gets if this turn completes the goal; the last one counts."""
     return Moved(replace(goal, finish_note=event.content), "kept")
 
 

@@ -24,9 +24,9 @@ def note(arguments: Mapping[str, Any]) -> Note:
 TOOL = Tool(
     name="finish_note",
     description=(
-        "Leave the note that the person gets when the goal is complete: the result first, where it "
-        "is, how it was checked, and what is left open. It does not end the goal by itself; write "
-        "it when all of the objective is done, and end your turn."
+        "Leave the note that heads your last reply when the goal is complete: the result in a line "
+        "or two, where it is, how it was checked, and what is left open. It does not end the goal "
+        "by itself; write it when all of the objective is done, and end your turn."
     ),
     input_schema=one_object(
         ("text",), text={"type": "string", "minLength": 1, "maxLength": TEXT_CHARS}

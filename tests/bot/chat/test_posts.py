@@ -50,6 +50,7 @@ TEXTS = {
     "objective": "Find out why the nightly build fails, and mend it.",
     "reply": "The build passes again: the lock file named a version that was withdrawn.",
     "note": "pytest -q passed",
+    "headline": "Mended: the nightly build is green.",
     "question": "Which branch should carry the fix?\n\n1. main\n2. release-2",
     "call": "rm -r /srv/cache",
     "no_access": "no access to staging",
@@ -88,6 +89,9 @@ CASES = {
     "status_unknown_price": lambda: a_post("status", UNPRICED),
     "status_complete": lambda: a_post("status", DONE, tasks=True),
     "complete": lambda: a_post("complete", DEAR, "complete", "reply"),
+    "complete_with_a_note": lambda: a_post(
+        "complete", replace(DEAR, finish_note="headline"), "complete", "reply"
+    ),
     "blocked": lambda: a_post("blocked", BLOCKED, "audits", "no_access"),
     "blocked_stall": lambda: a_post("blocked", BLOCKED, "stall:same_reply"),
     "budget_reached": lambda: a_post("over_budget", OVER, "wrap_up_ended", "wrap_up"),

@@ -29,23 +29,24 @@ def test_complete_ends_the_goal_with_one_notice_that_holds_the_reply() -> None:
     assert life.posts("complete") == [Post("complete", "settle", "complete", "reply 1")]
 
 
-def test_the_notice_holds_the_last_note_that_the_completing_turn_left() -> None:
+def test_the_goal_keeps_the_last_note_of_the_turn_that_completes_it() -> None:
     life = Life().turn().verdict("continue")
     life.take(TurnStarted()).call().take(NoteLeft("first"), NoteLeft("last"))
     life.take(TurnEnded("done", "reply 2"))
 
     life.verdict("complete")
 
-    assert life.posts("complete") == [Post("complete", "settle", "complete", "last")]
+    assert life.goal.finish_note == "last"
+    assert life.posts("complete") == [Post("complete", "settle", "complete", "reply 2")]
 
 
-def test_the_note_of_an_earlier_turn_is_not_in_the_notice() -> None:
+def test_the_note_of_an_earlier_turn_is_forgotten() -> None:
     life = Life().take(TurnStarted()).call().take(NoteLeft("too early"))
     life.take(TurnEnded("done", "reply 1")).verdict("continue")
 
     life.turn("reply 2").verdict("complete")
 
-    assert life.posts("complete") == [Post("complete", "settle", "complete", "reply 2")]
+    assert life.goal.finish_note == ""
 
 
 def test_a_failing_gate_rules_complete_out() -> None:
