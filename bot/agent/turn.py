@@ -131,7 +131,8 @@ class _Turn:
         self._turns = turns
         self._record, self._clock, self._model = record, turns._clock, turns._model
         self._limits, self._settings = turns._limits, turns._settings
-        self._began_at = self._clock.now()
+        self._active = 0.0
+        self._looked_at = self._clock.now()
         self._wraps_up = goal.wrapping_up or (
             goal.state is State.READY and goal.opening == "wrap_up"
         )
@@ -168,6 +169,7 @@ class _Turn:
                     await self._record.commit()
                     return
                 await self._step()
+                self._active_s()
             await self._leave()
         except asyncio.CancelledError:
             with contextlib.suppress(HeadwayError):
@@ -408,7 +410,15 @@ class _Turn:
         return bool(blocks) and blocks[-1].get("type") == "compaction"
 
     def _active_s(self) -> float:
-        return max(0.0, self._clock.now() - self._began_at)
+        """Seconds that the turn has worked so far.
+
+        A step counts for no longer than a call may take: waiting for an endpoint in trouble, a
+        machine that slept and a clock that was set are no work.
+        """
+        before, self._looked_at = self._looked_at, self._clock.now()
+        passed = max(0.0, self._looked_at - before)
+        self._active += min(passed, self._settings.call_timeout_s)
+        return self._active
 
 
 def _heed_cancellation() -> None:

@@ -79,6 +79,21 @@ async def test_time_that_is_used_up_ends_a_turn_that_would_go_on_for_ever() -> N
     await world.checks()
 
 
+@pytest.mark.parametrize("jump_s", [86_400.0, -86_400.0])
+async def test_a_clock_that_is_set_is_no_work(jump_s: float) -> None:
+    world = a_world(calls("glob", {"pattern": "*"}), says("Done."))
+    await world.opens("Look.", budget=Budget(None, None, 4 * 3_600.0))
+
+    def set_clock(unit: Unit) -> None:
+        world.clock.at += jump_s * any(isinstance(event, e.ToolEnded) for event in unit.events)
+
+    world.journal.after = set_clock
+    goal = await world.runs()
+
+    assert not goal.crossed
+    assert 0.0 < goal.ledger.active_s <= SETTINGS.call_timeout_s + 5.0
+
+
 async def test_a_reply_lost_in_flight_is_charged_and_the_call_made_again() -> None:
     lost = ModelBusy("The reply was lost.", kind="network", maybe_served=True)
     world = a_world(lost, says("Done."))
