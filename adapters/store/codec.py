@@ -4,6 +4,7 @@ Values of the core as text, and back.
 Rule 1: JSON is plain ASCII-safe text: NUL and lone surrogates are escaped by JSON itself.
 Rule 2: every other text that people or models wrote goes through `escape`, because PostgreSQL takes
         neither NUL nor lone surrogates; `unescape` gives back exactly what came in.
+Rule 3: a value and its text stand for each other, so what was written lately is not parsed again.
 """
 
 import json
@@ -26,6 +27,10 @@ SCHEMA: Final = 1
 
 _MARK: Final = "\x10"
 """DLE, "data link escape": what follows stands for something else."""
+KEPT: Final = 8_192
+"""Values that were written lately; each takes about two kilobytes."""
+_written: dict[tuple[str, str], Any] = {}
+
 _UNFIT: Final = re.compile("[\x00\x10\ud800-\udfff]")
 _MARKED: Final = re.compile("\x10(?:\x10|([0-9a-f]{4}))")
 
@@ -46,23 +51,24 @@ def unescape(text: str) -> str:
 
 def dump_goal(goal: Goal) -> str:
     """The goal's whole row as JSON."""
-    return _dump(_GOAL, goal)
+    return _dump(_GOAL, "Goal", goal)
 
 
 def load_goal(text: str) -> Goal:
     """The goal that `dump_goal` was given."""
-    goal: Goal = _load(_GOAL, text)
+    goal: Goal = _load(_GOAL, "Goal", text)
     return goal
 
 
 def dump_event(event: Event) -> str:
     """The event's fields as JSON; its type is kept beside it, by `kind_of`."""
-    return _dump(_EVENTS[type(event).__name__], event)
+    kind = kind_of(event)
+    return _dump(_EVENTS[kind], kind, event)
 
 
 def load_event(kind: str, text: str) -> Event:
     """The event of that kind that `dump_event` was given."""
-    event: Event = _load(_EVENTS[kind], text)
+    event: Event = _load(_EVENTS[kind], kind, text)
     return event
 
 
@@ -73,13 +79,18 @@ def kind_of(event: Event) -> str:
 
 def dump_changes(changes: Mapping[str, Any]) -> str:
     """The changed fields of a goal as JSON."""
-    return _dump(_CHANGES, changes)
+    return _dump(_CHANGES, "", changes)
 
 
 def load_changes(text: str) -> dict[str, Any]:
-    """The changes that `dump_changes` was given."""
-    changes: dict[str, Any] = _load(_CHANGES, text)
+    """The changes that `dump_changes` was given. Not to be changed."""
+    changes: dict[str, Any] = _load(_CHANGES, "", text)
     return changes
+
+
+def forget() -> None:
+    """Parse from now on what was written before, too."""
+    _written.clear()
 
 
 def limits_hash(limits: Limits) -> str:
@@ -92,15 +103,22 @@ def _mark(found: re.Match[str]) -> str:
     return _MARK * 2 if found[0] == _MARK else f"{_MARK}{ord(found[0]):04x}"
 
 
-def _dump(adapter: TypeAdapter[Any], value: Any) -> str:
+def _dump(adapter: TypeAdapter[Any], kind: str, value: Any) -> str:
     try:
-        return to_json(value, inf_nan_mode="constants").decode()
+        text = to_json(value, inf_nan_mode="constants").decode()
     except PydanticSerializationError:
         # A lone surrogate: the standard library writes it as an escape.
         return json.dumps(adapter.dump_python(value), separators=(",", ":"))
+    if len(_written) >= KEPT:
+        _written.clear()
+    _written[kind, text] = value
+    return text
 
 
-def _load(adapter: TypeAdapter[Any], text: str) -> Any:
+def _load(adapter: TypeAdapter[Any], kind: str, text: str) -> Any:
+    known = _written.get((kind, text))
+    if known is not None:
+        return known
     try:
         return adapter.validate_json(text)
     except ValidationError:
