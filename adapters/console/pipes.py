@@ -39,9 +39,13 @@ async def converse(
     while not seat.is_done:
         printer.show_news(seat)
         code = seat.exit_code(has_more_input=has_more)
-        if until_settled and code is not None and await _stays(seat, code, has_more, settle):
+        if until_settled and code is not None:
+            # It is the end only if it still is once all that was said is handled and answered.
+            await settle()
             printer.show_news(seat)
-            return code
+            if seat.exit_code(has_more_input=has_more) == code:
+                return code
+            continue
         if not has_more and not until_settled:
             break
         try:
@@ -91,14 +95,6 @@ class Printer:
             return ""
         self._states[thread.id] = kind
         return head(status)
-
-
-async def _stays(
-    seat: Seat, code: int, has_more: bool, settle: Callable[[], Awaitable[None]]
-) -> bool:
-    """Whether the end is still the end once everything said is handled."""
-    await settle()
-    return seat.exit_code(has_more_input=has_more) == code
 
 
 def _lines_of(source: BinaryIO) -> asyncio.Queue[bytes | None]:

@@ -201,6 +201,7 @@ def _closed_card(due: Due, facts: Facts, manner: Manner) -> Shape:
         body=asked(card.decision, "", facts, manner)[0] if card else "",
         now=came,
         goal=facts.goal.id,
+        state=facts.goal.state,
     )
 
 

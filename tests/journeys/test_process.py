@@ -106,7 +106,8 @@ def test_a_chat_beside_a_running_process_speaks_to_it(bot: Bot, api: Api) -> Non
 
 
 def test_a_chat_in_a_pipe_asks_and_takes_the_answer(bot: Bot, api: Api) -> None:
-    env, chat = bot.env, (*COMMAND, "chat", "--until-settled", "!script asks")
+    # The answer is handled while the input has ended already, and the goal goes on for a while.
+    env, chat = bot.env, (*COMMAND, "chat", "--until-settled", "!script asks_slowly 0.5")
     with subprocess.Popen(
         chat, env=env, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as talking:

@@ -11,6 +11,7 @@ read from its transcript, so a killed client goes on where it was.
 | `stalls` | the same reply each turn, no tool; continue |
 | `idles` | another reply each turn, no tool; continue |
 | `asks [WORDS..]` | asks a person, acts on the answer; complete |
+| `asks_slowly SECONDS` | as asks, each reply over SECONDS |
 | `asks_by_audit question|sign_off` | a reply that the audit answers with needs_person, until a person spoke |
 | `waits SECONDS [KIND REF]` | asks for a wait, then finishes; complete |
 | `waits_by_audit SECONDS` | the audit parks it once; then complete |
@@ -154,6 +155,12 @@ def _asks(request: Request, arguments: list[str]) -> Answer:
     if answer is None:
         return say("I asked, and wait for the answer.")
     return say(f"Turn 1 of 1: the answer was {answer}.")
+
+
+def _asks_slowly(request: Request, arguments: list[str]) -> Answer:
+    answer = _asks(request, [])
+    assert isinstance(answer, Reply)
+    return Reply(answer.content, duration_s=float(arguments[0] if arguments else "1"), deltas=10)
 
 
 def _asks_by_audit(request: Request, arguments: list[str]) -> Answer:
@@ -364,6 +371,7 @@ _SCRIPTS: dict[str, tuple[Part, Part]] = {
     "stalls": (_stalls, _continues),
     "idles": (_idles, _continues),
     "asks": (_asks, _counted),
+    "asks_slowly": (_asks_slowly, _counted),
     "asks_by_audit": (_asks_by_audit, _needs_person),
     "waits": (_waits, _counted),
     "waits_by_audit": (_asks_by_audit, _audits_wait),
