@@ -10,6 +10,7 @@ everything already, which saves two seconds a start; that it is otherwise the re
 import asyncio
 import getpass
 import json
+import math
 import multiprocessing
 import os
 import secrets
@@ -107,19 +108,32 @@ class Drill:
     def _live(self, death: Death) -> bool:
         """One life; true if it came to the end of the story and was stopped."""
         with self._living(death) as life:
-            until, told_at = time.monotonic() + LIFE_S, None
-            while not life.is_dead():
-                self._act()
-                if self._is_told() and told_at is None:
-                    told_at = time.monotonic()
-                if told_at is not None and (death == NEVER or time.monotonic() > told_at + LAST_S):
-                    self._wait_until_up(life)
-                    life.stop()
+            if self._is_over_before_death(life, death):
+                self._wait_until_up(life)
+                code = life.stop()
+                if code == 0:
                     return True
-                if time.monotonic() > until:
-                    raise Stuck(f"Not at the end in {LIFE_S} s:\n{self.log()}")
-                time.sleep(LOOK_S)
+                if death == NEVER or code != -signal.SIGKILL:
+                    raise Stuck(f"It ended with {code} when it was told to stop:\n{self.log()}")
         self._outlived()
+        return False
+
+    def _is_over_before_death(self, life: "_Life", death: Death) -> bool:
+        """Play the story on; false if the process died. Raises: Stuck."""
+        until, told_at = time.monotonic() + LIFE_S, math.inf
+        while not life.is_dead():
+            self._act()
+            now = time.monotonic()
+            if self._is_told():
+                told_at = min(told_at, now)
+            if death == NEVER and told_at <= now:
+                return True
+            if not death.at and now > told_at + LAST_S:
+                # It passed fewer points than were counted.
+                return True
+            if now > until:
+                raise Stuck(f"Not at the end in {LIFE_S} s:\n{self.log()}")
+            time.sleep(LOOK_S)
         return False
 
     @contextmanager
@@ -189,12 +203,11 @@ class _Life:
     is_dead: Callable[[], bool]
     join: Callable[[], int | None]
 
-    def stop(self) -> None:
-        """End it as an operator does, and see that it went well."""
-        os.kill(self.pid, signal.SIGTERM)
-        code = self.join()
-        if code != 0:
-            raise Stuck(f"It ended with {code} when it was told to stop.")
+    def stop(self) -> int | None:
+        """End it as an operator does; returns its exit code."""
+        if not self.is_dead():
+            os.kill(self.pid, signal.SIGTERM)
+        return self.join()
 
     def kill(self) -> None:
         """End it now."""
