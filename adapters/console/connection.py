@@ -47,6 +47,8 @@ class ConsoleChat:
         self._open: dict[str, Incoming] = {}
         """Said and not taken yet."""
         self._grown = asyncio.Event()
+        self._unwritten: list[tuple[Line, asyncio.Future[None]]] = []
+        self._writing: asyncio.Task[None] | None = None
 
     @property
     def has_untaken(self) -> bool:
@@ -120,7 +122,26 @@ class ConsoleChat:
             self._open.pop(message.id, None)
 
     async def _append(self, line: Line) -> None:
-        await asyncio.to_thread(self._file.append, line)
+        """Write a line for good, in one go with those that came while others were written."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._unwritten.append((line, done))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write())
+        await asyncio.shield(done)
+
+    async def _write(self) -> None:
+        while self._unwritten:
+            batch, self._unwritten = self._unwritten, []
+            try:
+                await asyncio.to_thread(self._file.append, *(line for line, _ in batch))
+            except Exception as error:  # noqa: BLE001 - each caller gets it
+                for _, done in batch:
+                    done.set_exception(error)
+                    # A caller that was cancelled meanwhile does not look.
+                    done.exception()
+            else:
+                for _, done in batch:
+                    done.set_result(None)
 
     def _catch_up(self) -> None:
         for line in self._reader.news():
