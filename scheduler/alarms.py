@@ -20,8 +20,12 @@ class Alarms:
     """Sweeps by name, each at most `every_s` seconds (of the wall) apart."""
 
     def __init__(self) -> None:
+        # While the database is away each sweep waits for it: that its next ring is skipped is no news.
+        told = log.getChild("scheduler")
+        told.setLevel(logging.ERROR)
         self._scheduler = AsyncIOScheduler(
             timezone=UTC,
+            logger=told,
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
 

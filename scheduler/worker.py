@@ -138,9 +138,17 @@ class Worker:
 
     async def _charge_abandoned(self) -> None:
         """Charge the calls of a process that has gone, of goals that nobody will take up."""
-        for goal, calls in (await self._leases.abandoned()).items():
+        try:
+            abandoned = await self._leases.abandoned()
+        except HeadwayError as error:
+            log.info("Whether a call was left cannot be read: %s", error)
+            return
+        for goal, calls in abandoned.items():
             lost = tuple(CallLost(call, "its process has gone") for call in calls)
-            await self._journal.commit(Unit(goal, lost))
+            try:
+                await self._journal.commit(Unit(goal, lost))
+            except (IllegalMove, Refused) as error:
+                log.info("Another process has charged a call of goal %s: %s", goal, error)
 
     async def _end_stopped(self) -> None:
         """Abort what somebody stopped by way of another process."""

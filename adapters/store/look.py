@@ -4,8 +4,9 @@ A look at a database that owns, makes, migrates and changes nothing: what `headw
 
 import os
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,10 @@ from adapters.store.open import POSTGRES, SQLITE, unknown_kind
 from adapters.store.sqlite import check, translated
 from bot.errors import StoreUnusable
 
+_HOMES: Final = (
+    "SELECT home, count(*) FROM goal JOIN session ON session.id = goal.session"
+    " WHERE goal.state NOT IN ('complete', 'cancelled') AND home <> '' GROUP BY home ORDER BY home"
+)
 _IS_THERE: Final = "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
 
 
@@ -25,6 +30,8 @@ class Look:
     version: str | None = None
     owner: int | None = None
     """The process that owns it now (SQLite)."""
+    homes: Mapping[str, int] = field(default_factory=dict)
+    """How many live goals have their files in each folder of workspaces (PostgreSQL)."""
 
     @property
     def will_be_migrated(self) -> bool:
@@ -78,10 +85,11 @@ def _postgres(url: str) -> Look:
                 None,
             )
             name = f"The database {found.info.dbname}"
+            homes = dict(found.execute(_HOMES).fetchall()) if version == schema.HEAD else {}
     except psycopg.Error as error:
         raise translated_postgres(error) from error
     schema.needs_migration(version, name)
-    return Look(is_there=True, version=version)
+    return Look(is_there=True, version=version, homes=homes)
 
 
 def _owner(path: Path) -> int | None:

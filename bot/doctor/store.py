@@ -13,7 +13,8 @@ def database(settings: Settings) -> str:
         StoreBusy, StoreUnusable: as found.
         BadSettings: no such kind of database.
     """
-    return _told(look(settings.database_url, state_dir=settings.state_dir), _shown(settings))
+    found = look(settings.database_url, state_dir=settings.state_dir)
+    return _told(found, _shown(settings)) + _elsewhere(found, settings)
 
 
 def _told(found: Look, name: str) -> str:
@@ -26,6 +27,24 @@ def _told(found: Look, name: str) -> str:
     if found.will_be_migrated:
         return f"{name}, of version {found.version} (backed up and migrated at the next start)"
     return f"{name}, whole, version {found.version}"
+
+
+def _elsewhere(found: Look, settings: Settings) -> str:
+    """Which goals no process of this folder of workspaces can work at."""
+    if not found.homes:
+        return ""
+    from bot.wiring.folder import known_identity
+
+    home = known_identity(settings.workspaces_dir)
+    away = {name: count for name, count in found.homes.items() if name != home}
+    if not away:
+        return ""
+    count = sum(away.values())
+    have = "1 live goal has its" if count == 1 else f"{count} live goals have their"
+    return (
+        f"; {have} files in another folder of workspaces ({', '.join(away)}): they are worked at "
+        "where that folder is, by a headway whose `workspaces` names it"
+    )
 
 
 def _shown(settings: Settings) -> str:

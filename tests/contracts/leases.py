@@ -5,7 +5,7 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.goals.events import CallLost, CallStarted, Cancelled, Paused, TurnStarted
+from bot.goals.events import CallLost, CallStarted, Cancelled, Paused, Stopped, TurnStarted
 from bot.ports.journal import EndpointRow
 from tests.contracts.stores import SHARED, Bed
 
@@ -110,6 +110,22 @@ class LeasesContract:
 
         assert before == first.due_at
         assert after == second.due_at
+
+    async def test_what_a_person_stopped_or_cancelled_is_told(self, bed: Bed) -> None:
+        goals = [await bed.work() for _ in range(70)]
+        paused, stopped, cancelled = goals[1], goals[2], goals[69]
+
+        before = await bed.leases.stopped([goal.id for goal in goals])
+        await bed.commit(paused, Paused(paused.owner))
+        await bed.commit(stopped, Stopped(stopped.owner))
+        await bed.commit(cancelled, Cancelled(cancelled.owner))
+        after = await bed.leases.stopped([goal.id for goal in goals])
+        of_one = await bed.leases.stopped([stopped.id])
+
+        assert before == frozenset()
+        assert after == {stopped.id, cancelled.id}
+        assert of_one == {stopped.id}
+        assert await bed.leases.stopped([]) == frozenset()
 
     async def test_a_claim_shows_the_goal_as_it_is(self, bed: Bed) -> None:
         goal = await bed.open()

@@ -106,6 +106,20 @@ class OutboxContract:
         assert (await bed.journal.goal(goal.id)).state == "paused"
         assert await bed.inbox.waiting() == ()
 
+    async def test_what_is_of_one_workspace_may_be_claimed_alone(self, bed: Bed) -> None:
+        here, there = Place("console", "here", "room", "t"), Place("console", "there", "room", "t")
+        for place in (here, there, here):
+            thread = await bed.rooms.begin(place)
+            await bed.outbox.say(thread.session, f"k{next(bed.ids)}", "hello")
+
+        theirs = await bed.outbox.claim("console", limit=9, workspace="there")
+        nobody_s = await bed.outbox.claim("console", limit=9, workspace="nowhere")
+        rest = await bed.outbox.claim("console", limit=9)
+
+        assert [due.place for due in theirs] == [there]
+        assert nobody_s == ()
+        assert [due.place for due in rest] == [here]
+
     async def test_the_status_is_shown_after_five_seconds_and_once(self, bed: Bed) -> None:
         goal = await bed.work()
 

@@ -12,6 +12,7 @@ from bot.goals.events import (
     CallStarted,
     Cancelled,
     GoalOpened,
+    Paused,
     Stopped,
     TurnEnded,
     TurnStarted,
@@ -80,6 +81,19 @@ async def test_a_stop_aborts_the_running_step_at_once() -> None:
 
         await _until(lambda: turns.interrupted == [goal] and not worker.busy)
         assert (await store.journal.goal(goal)).state is State.PAUSED
+
+
+async def test_a_stop_by_way_of_another_process_aborts_the_running_step() -> None:
+    async with _working(is_alone=False) as (store, turns, worker):
+        turns.during = lambda goal: asyncio.sleep(60)
+        stopped, paused = await _opened(store, 1), await _opened(store, 2)
+        await _until(lambda: len(turns.begun) == 2)
+
+        await store.journal.commit(Unit(paused, (Paused("ann"),)))
+        await store.journal.commit(Unit(stopped, (Stopped("ann"),)))
+
+        await _until(lambda: worker.busy == {paused})
+        assert turns.interrupted == [stopped]
 
 
 async def test_a_lost_lease_ends_the_work() -> None:
@@ -196,6 +210,7 @@ async def _working(
     at_once: int = 10,
     renew_s: float = 10.0,
     clock: WallClock | None = None,
+    is_alone: bool = True,
 ) -> AsyncIterator[tuple[MemoryStore, _Turns, Worker]]:
     clock = clock or WallClock()
     store = store or MemoryStore(clock)
@@ -211,6 +226,7 @@ async def _working(
         at_once=at_once,
         renew_s=renew_s,
         lease_s=30.0,
+        is_alone=is_alone,
     )
     alarms.start()
     running = asyncio.create_task(worker.run())

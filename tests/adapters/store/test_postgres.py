@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import psycopg
@@ -13,6 +13,7 @@ from adapters.store.postgres import PostgresDatabase, PostgresSource, open_postg
 from bot.errors import IllegalMove, Refused, StoreBusy, StoreUnusable
 from bot.goals.events import NoteLeft
 from bot.goals.limits import LIMITS
+from bot.ports.chat import Place
 from tests.adapters.store.clocks import HandClock
 from tests.adapters.store.conftest import SHIFTED, ShiftedTime
 from tests.contracts.journal import JournalContract
@@ -135,6 +136,53 @@ async def test_two_processes_share_a_database(
         goal.id for goal in goals
     )
     assert sorted(goal.number for goal in opened) == list(range(5, 25))
+
+
+async def test_a_goal_is_claimed_where_its_files_are_and_nowhere_else(
+    bed: Bed, postgres: Postgres, database: str, tmp_path: Path
+) -> None:
+    url = postgres.url(database, options=SHIFTED)
+    goals = [await bed.open() for _ in range(3)]
+    homes = ("here", "there", "here")
+    async with AsyncExitStack() as stack:
+        here, there, beside = [
+            await stack.enter_async_context(
+                open_store(url, clock=HandClock(), limits=LIMITS, state_dir=tmp_path, home=home)
+            )
+            for home in homes
+        ]
+        [first] = await here.leases.claim("a", limit=1)
+        await there.leases.claim("b", limit=9)
+        next_here, next_there = await here.leases.next_due(), await there.leases.next_due()
+        await bed.time.pass_by(31)
+
+        theirs = await there.leases.claim("b", limit=9)
+        refused = await there.leases.claim_one("b", first.goal.id)
+        ours = await beside.leases.claim("c", limit=9)
+
+    assert (next_here, next_there) == (None, None)
+    assert {lease.goal.id for lease in theirs} == {goal.id for goal in goals} - {first.goal.id}
+    assert refused is None
+    assert [lease.goal.id for lease in ours] == [first.goal.id]
+
+
+async def test_what_a_dead_process_of_the_same_folder_held_is_free_at_once(
+    store: Store, bed: Bed
+) -> None:
+    one, two = await bed.open(), await bed.open()
+    await store.leases.claim_one("a.1", one.id)
+    [held] = await store.leases.claim("b.1", limit=1)
+    place = Place("console", "a", "room", "t")
+    await bed.outbox.say((await bed.rooms.begin(place)).session, "k", "hello")
+    await bed.outbox.claim("console", limit=1, workspace="a")
+
+    freed, voided = await store.leases.void("a."), await store.outbox.void("console", "a")
+
+    [lease] = await store.leases.claim("a.2", limit=9)
+    [due] = await store.outbox.claim("console", limit=1)
+    assert (freed, voided) == (1, 1)
+    assert (held.goal.id, lease.goal.id) == (two.id, one.id)
+    assert (due.key, due.state) == ("k", "unknown")
 
 
 async def test_one_session_opens_one_goal_however_many_try(
