@@ -5,15 +5,11 @@ Loading the SDK takes a second of CPU, and a process that starts has goals to ta
 """
 
 import asyncio
-import sys
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 from adapters.claude.clients import Endpoint, build_client, check_endpoint
-
-_FAIR_S: Final = 0.0005
-"""Loading is one long computation: every other thread would wait its default of 5 ms for each turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +66,5 @@ class LateClient:
 
 
 def _load() -> None:
-    usual_s = sys.getswitchinterval()
-    sys.setswitchinterval(_FAIR_S)
-    try:
-        for module in ("adapters.claude.classify", "anthropic"):
-            import_module(module)
-    finally:
-        sys.setswitchinterval(usual_s)
+    for module in ("adapters.claude.classify", "anthropic"):
+        import_module(module)

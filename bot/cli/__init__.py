@@ -26,8 +26,12 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 INTERRUPTED: Final = 130
-GARBAGE_AT: Final = 20_000
-"""New objects before a look for garbage: Python's 700 costs a tenth of the start and of each turn."""
+GARBAGE_AT: Final = 5_000
+"""New objects before a look for garbage: Python's 700 costs a tenth of the start and of each turn,
+and a look at many more would hold the loop up."""
+SWITCH_S: Final = 0.0005
+"""The store's writer lets go of the interpreter at each statement. Python's default lets a busy loop
+keep it for 5 ms each time."""
 LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 EPILOG: Final = (
     "For example:\n\n"
@@ -78,9 +82,15 @@ class _ToStderr(logging.StreamHandler[TextIO]):
         super().emit(record)
 
 
+def tune() -> None:
+    """Set the interpreter for a busy loop with a writer beside it."""
+    gc.set_threshold(GARBAGE_AT)
+    sys.setswitchinterval(SWITCH_S)
+
+
 def main() -> NoReturn:
     """Run the command line; the console script's entry."""
-    gc.set_threshold(GARBAGE_AT)
+    tune()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
