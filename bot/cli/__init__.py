@@ -26,9 +26,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 INTERRUPTED: Final = 130
-GARBAGE_AT: Final = 5_000
-"""New objects before a look for garbage: Python's 700 costs a tenth of the start and of each turn,
-and a look at many more would hold the loop up."""
+GARBAGE_AT: Final = (20_000, 20, 100)
+"""New objects before a look for garbage, and looks before one at all that is older: Python's 700, 10
+and 10 cost a tenth of the start and of each turn."""
 SWITCH_S: Final = 0.0005
 """The store's writer lets go of the interpreter at each statement. Python's default lets a busy loop
 keep it for 5 ms each time."""
@@ -84,7 +84,7 @@ class _ToStderr(logging.StreamHandler[TextIO]):
 
 def tune() -> None:
     """Set the interpreter for a busy loop with a writer beside it."""
-    gc.set_threshold(GARBAGE_AT)
+    gc.set_threshold(*GARBAGE_AT)
     sys.setswitchinterval(SWITCH_S)
 
 

@@ -30,7 +30,7 @@ def figures(full: bool) -> Iterator[Figure]:
     """Milliseconds a turn, one after the other and a hundred at once; medians of three rounds."""
     from tests.bench import engines
 
-    for at_once, turns in ((1, 100 if full else 30), (100, 1_000 if full else 300)):
+    for at_once, turns in ((1, 60 if full else 30), (100, 400 if full else 200)):
         rounds: dict[str, list[tuple[float, float]]] = {}
         for _ in range(3):
             for name, engine in (
