@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.clock import WallClock
+from bot.ports.model import ModelRequest
 from bot.settings import Settings
 from bot.wiring import Around, build_model, running
 from tests.bench.figures import Figure
@@ -65,9 +66,10 @@ def figures(full: bool) -> Iterator[Figure]:
     yield Figure("own_cpu_per_turn_sandbox_processes", spent.children_ms, "ms")
 
 
-async def _spent(settings: Settings, turns: int, around: Around | None = None) -> Spent:
+async def _spent(settings: Settings, turns: int) -> Spent:
     tally = Tally()
     around = Around(model=tally.around)
+    children = _children()
     async with running(settings, around) as bot, asyncio.timeout(MOST_S):
         await open_goals(
             bot.store,
@@ -80,18 +82,20 @@ async def _spent(settings: Settings, turns: int, around: Around | None = None) -
         )
         await tally.until(LIVE * CALLS_A_TURN)
         tally.keeps = True
-        cpu, children, done = time.process_time(), _children(), tally.done
+        cpu, done = time.process_time(), tally.done
         await tally.until(done + LIVE * CALLS_A_TURN * turns)
-        cpu, children = time.process_time() - cpu, _children() - children
+        cpu = time.process_time() - cpu
         made = tally.done - done
         tally.keeps = False
+    # The sandbox's processes are counted once they have ended: over the whole run.
+    children = (_children() - children) / (tally.done / CALLS_A_TURN)
     requests = tally.requests[:made]
     alone = await _alone(settings, requests)
     count = made / CALLS_A_TURN
-    return Spent(1000 * cpu / count, 1000 * alone / count, 1000 * children / count)
+    return Spent(1000 * cpu / count, 1000 * alone / count, 1000 * children)
 
 
-async def _alone(settings: Settings, requests: list) -> float:
+async def _alone(settings: Settings, requests: list[ModelRequest]) -> float:
     """CPU seconds of the client for these requests, 100 at a time."""
     model = build_model(settings, WallClock())
     waiting = iter(requests)
