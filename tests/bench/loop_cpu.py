@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from adapters.clock import WallClock
 from bot.ports.model import ModelRequest
 from bot.settings import Settings
@@ -49,7 +51,7 @@ def figures(full: bool) -> Iterator[Figure]:
         settings = Settings(
             state_dir=Path(folder),
             base_url=api.url,
-            api_key=KEY,
+            api_key=SecretStr(KEY),
             calls_at_once=2 * LIVE,
             turns_at_once=2 * LIVE,
         )

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from adapters.clock import WallClock
 from bot.settings import Settings
 from bot.wiring import Around, build_model, running
@@ -61,7 +63,7 @@ def _seen(goals: int, at_once: int, window_s: float) -> Seen:
         settings = Settings(
             state_dir=Path(folder),
             base_url=api.url,
-            api_key=KEY,
+            api_key=SecretStr(KEY),
             calls_at_once=2 * at_once,
             turns_at_once=at_once,
         )
