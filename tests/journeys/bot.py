@@ -29,7 +29,7 @@ from scheduler.control import ask_owner
 from tests.peers.messages_api import ROOT, BlockingMessagesApi
 
 COMMAND = (sys.executable, "-c", "from bot.cli import main; main()")
-READY_S = 30.0
+READY_S = 60.0
 LOOK_S = 0.03
 
 
@@ -292,6 +292,12 @@ def until(holds: Callable[[], bool], timeout_s: float, why: Callable[[], str]) -
     while not holds():
         assert time.monotonic() < end, why()
         time.sleep(LOOK_S)
+
+
+def until_called(api: BlockingMessagesApi, thread: Thread) -> None:
+    """Wait until the goal's first call has reached the model."""
+    id = thread.until_true(lambda look: bool(look.events("CallStarted"))).goal.id
+    until(lambda: api.totals(user=id)["calls"] >= 1, 30, thread.bot.told)
 
 
 def assert_sound(

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.journeys.bot import Bot, assert_sound, until
+from tests.journeys.bot import Bot, assert_sound, until, until_called
 from tests.journeys.conftest import Begin
 from tests.peers.messages_api import BlockingMessagesApi, started
 
@@ -15,14 +15,14 @@ Api = BlockingMessagesApi
 
 
 def test_a_pause_lets_the_running_step_end_and_resume_goes_on(bot: Bot, api: Api) -> None:
-    goal = bot.goal("!script slow 0.6 2")
+    goal = bot.goal("!script slow 1 1")
     goal.until_true(lambda look: bool(look.events("CallStarted")))
 
     goal.say("pause")
     goal.until("paused")
     rested = goal.until_true(lambda look: not look.goal.turn_open).goal
     calls = api.totals(user=rested.id)["calls"]
-    time.sleep(0.7)
+    time.sleep(1.2)
     assert api.totals(user=rested.id)["calls"] == calls == 1
     assert rested.reason == "paused"
     assert rested.by == rested.owner
@@ -35,13 +35,13 @@ def test_a_pause_lets_the_running_step_end_and_resume_goes_on(bot: Bot, api: Api
 @pytest.mark.parametrize("script", ["slow 20", "sleeps 20"])
 def test_a_stop_aborts_what_runs_within_a_second(bot: Bot, api: Api, script: str) -> None:
     goal = bot.goal(f"!script {script}")
-    first = "ToolStarted" if script.startswith("sleeps") else "CallStarted"
-    goal.until_true(lambda look: bool(look.events(first)))
+    until_called(api, goal)
+    if script.startswith("sleeps"):
+        goal.until_true(lambda look: bool(look.events("ToolStarted")))
 
     goal.say("stop")
-    began = time.monotonic()
-    look = goal.until_true(lambda look: not look.goal.turn_open, 5)
-    took = time.monotonic() - began
+    look = goal.until_true(lambda look: look.goal.state == "paused" and not look.goal.turn_open)
+    took = look.events("TurnEnded")[-1].at - look.events("Stopped")[0].at
     until(lambda: not api.totals(user=look.goal.id)["in_flight"], 5, lambda: "in flight still")
 
     stopped = goal.until("paused")
@@ -68,7 +68,7 @@ def test_a_stopped_goal_is_resumed_and_told_what_was_interrupted(bot: Bot, api: 
 
 def test_cancel_asks_once_and_is_final(bot: Bot, api: Api) -> None:
     goal = bot.goal("!script slow 20")
-    goal.until_true(lambda look: bool(look.events("CallStarted")))
+    until_called(api, goal)
 
     goal.say("cancel")
     goal.until_posted("reply")
@@ -129,10 +129,10 @@ def test_reopen_goes_on_in_the_same_workspace_with_the_transcript_and_the_rest_o
 
 
 def test_an_edit_while_a_turn_runs_steers_it(bot: Bot, api: Api) -> None:
-    goal = bot.goal("!script reports 0.5")
+    goal = bot.goal("!script reports 1")
     goal.until_true(lambda look: bool(look.events("CallStarted")))
 
-    goal.say("edit !script reports 0.5 and mention steer-1")
+    goal.say("edit !script reports 1 and mention steer-1")
     done = goal.until("complete")
 
     assert_sound(api, goal, "reply", "complete")
@@ -142,10 +142,10 @@ def test_an_edit_while_a_turn_runs_steers_it(bot: Bot, api: Api) -> None:
 
 
 def test_an_edit_while_auditing_drops_the_verdict(bot: Bot, api: Api) -> None:
-    goal = bot.goal("!script slow_audit 0.8")
+    goal = bot.goal("!script slow_audit 1")
     goal.until_true(lambda look: look.goal.state == "auditing" and bool(look.goal.ledger.open))
 
-    goal.say("edit !script slow_audit 0.8 and again")
+    goal.say("edit !script slow_audit 1 and again")
     done = goal.until("complete")
 
     look = assert_sound(api, goal, "reply", "complete")
@@ -156,7 +156,7 @@ def test_an_edit_while_auditing_drops_the_verdict(bot: Bot, api: Api) -> None:
 
 
 def test_a_message_while_auditing_drops_the_verdict(bot: Bot, api: Api) -> None:
-    goal = bot.goal("!script slow_audit 0.8")
+    goal = bot.goal("!script slow_audit 1")
     goal.until_true(lambda look: look.goal.state == "auditing" and bool(look.goal.ledger.open))
 
     goal.say("one thing more")
@@ -171,7 +171,7 @@ def test_a_message_while_auditing_drops_the_verdict(bot: Bot, api: Api) -> None:
 def test_what_is_said_while_a_turn_runs_enters_before_the_next_call_once(
     bot: Bot, api: Api
 ) -> None:
-    goal = bot.goal("!script reports 0.6")
+    goal = bot.goal("!script reports 1")
     goal.until_true(lambda look: bool(look.events("CallStarted")))
 
     goal.say("please mind steer-1")
@@ -184,7 +184,7 @@ def test_what_is_said_while_a_turn_runs_enters_before_the_next_call_once(
 
 
 def test_what_is_said_during_the_last_call_opens_the_next_turn(bot: Bot, api: Api) -> None:
-    goal = bot.goal("!script reports 0.6")
+    goal = bot.goal("!script reports 1")
     goal.until_true(lambda look: len(look.events("CallStarted")) == 2)
 
     goal.say("please mind steer-1")
@@ -395,7 +395,7 @@ def test_a_goal_that_waits_for_the_endpoint_is_ended_at_once_and_owes_nothing(
         api.fault({"status": 529}, count=None)
         bot = begin(api)
         goal = bot.goal("!script complete_after 1")
-        until(lambda: api.totals(status=529)["calls"] >= 2, 10, bot.told)
+        until(lambda: api.totals(status=529)["calls"] >= 2, 30, bot.told)
 
         goal.say(verb)
         began = time.monotonic()
@@ -403,7 +403,7 @@ def test_a_goal_that_waits_for_the_endpoint_is_ended_at_once_and_owes_nothing(
         goal.until_true(lambda look: not look.goal.turn_open and not look.goal.ledger.open, 5)
         took = time.monotonic() - began
 
-        assert took < 2
+        assert took < 5
         assert_sound(api, goal, "reply")
         assert goal.goal().ledger.tokens == 0
         api.clear_faults()
@@ -412,7 +412,7 @@ def test_a_goal_that_waits_for_the_endpoint_is_ended_at_once_and_owes_nothing(
 
 
 def test_two_goals_of_two_threads_know_nothing_of_each_other(bot: Bot, api: Api) -> None:
-    ours, theirs = bot.goal("!script reports 0.5"), bot.goal("!script reports 0.5")
+    ours, theirs = bot.goal("!script reports 1"), bot.goal("!script reports 1")
     theirs.until_true(lambda look: bool(look.events("CallStarted")))
     ours.until_true(lambda look: bool(look.events("CallStarted")))
 

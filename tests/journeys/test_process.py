@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.bot import COMMAND, Bot, assert_sound, headway, until
+from tests.journeys.bot import COMMAND, Bot, assert_sound, headway, until, until_called
 from tests.journeys.conftest import Begin
 from tests.peers.messages_api import ROOT, BlockingMessagesApi, started
 
@@ -22,7 +22,7 @@ def test_a_shutdown_in_the_middle_of_a_turn_lets_the_step_end_and_a_start_goes_o
 ) -> None:
     bot = begin(api)
     goal = bot.goal("!script slow 0.6 2")
-    goal.until_true(lambda look: len(look.events("CallStarted")) == 1)
+    until_called(api, goal)
 
     code, _ = bot.stop()
     left = goal.look()
@@ -38,7 +38,7 @@ def test_a_shutdown_in_the_middle_of_a_turn_lets_the_step_end_and_a_start_goes_o
 def test_a_shutdown_takes_at_most_ten_seconds_whatever_runs(begin: Begin, api: Api) -> None:
     bot = begin(api)
     slow = [bot.goal("!script slow 60"), bot.goal("!script sleeps 60")]
-    slow[0].until_true(lambda look: bool(look.events("CallStarted")))
+    until_called(api, slow[0])
     slow[1].until_true(lambda look: bool(look.events("ToolStarted")))
 
     code, took = bot.stop()
@@ -55,7 +55,7 @@ def test_a_shutdown_waits_for_no_endpoint(begin: Begin) -> None:
         api.fault({"status": 529}, count=None)
         bot = begin(api)
         goal = bot.goal("!script complete_after 1")
-        until(lambda: api.totals(status=529)["calls"] >= 2, 10, bot.told)
+        until(lambda: api.totals(status=529)["calls"] >= 2, 30, bot.told)
 
         code, took = bot.stop()
         api.clear_faults()
@@ -63,14 +63,14 @@ def test_a_shutdown_waits_for_no_endpoint(begin: Begin) -> None:
         goal.until("complete")
 
         assert code == 0
-        assert took < 6
+        assert took < 8, "the grace of a step that runs"
         assert_sound(api, goal, "complete")
 
 
 def test_a_second_signal_ends_it_at_once_and_nothing_is_lost(begin: Begin, api: Api) -> None:
     bot = begin(api)
     goal = bot.goal("!script slow 1 2")
-    goal.until_true(lambda look: bool(look.events("CallStarted")))
+    until_called(api, goal)
     assert bot.process is not None
 
     bot.process.send_signal(signal.SIGTERM)
@@ -80,7 +80,7 @@ def test_a_second_signal_ends_it_at_once_and_nothing_is_lost(begin: Begin, api: 
     goal.until("complete")
 
     assert code == 130
-    assert took < 5
+    assert took < 8
     assert_sound(api, goal, "complete", lost=1)
 
 
@@ -135,13 +135,14 @@ def test_a_chat_in_a_pipe_whose_input_ends_says_that_a_person_is_needed(bot: Bot
 def test_a_model_that_hangs_holds_up_nobody_else_and_its_call_is_made_again(
     bot: Bot, api: Api
 ) -> None:
-    api.fault({"kind": "hang", "hold_s": 2.0}, contains="the hung one")
+    api.fault({"kind": "hang"}, contains="the hung one")
     hung = bot.goal("the hung one !script complete_after 1")
     hung.until_true(lambda look: bool(look.events("CallStarted")))
 
     other = bot.goal("!script complete_after 2")
-    other.until("complete", 1.9)
+    other.until("complete")
     assert hung.goal().state == "working"
+    api.ask("POST", "release")
     hung.until("complete")
 
     assert_sound(api, other, "complete")
