@@ -2,7 +2,8 @@
 The control socket: how other commands speak to the process that owns the database.
 
 Rule 1: the socket lies in the state folder, readable by its owner alone (0600).
-Rule 2: one JSON object a line in, one out; a request that is no JSON object gets an error object.
+Rule 2: one JSON object a line in, one out; a request that is no JSON object gets an error object,
+        and so does one longer than 1 MiB, which ends the conversation.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import os
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from bot.errors import HeadwayError
 
@@ -21,6 +22,9 @@ Answer = Callable[[Request], Awaitable[dict[str, Any]]]
 
 SOCKET = "control.sock"
 LINE_LIMIT = 1024 * 1024
+_TOO_LONG: Final = {
+    "error": "That is longer than 1 MiB. Put it into a file, and say where the file is."
+}
 PATH_LIMIT = 100
 """A socket's path holds 107 bytes on Linux; longer ones go by way of /proc."""
 CONNECT_TIMEOUT_S = 5.0
@@ -61,8 +65,11 @@ async def ask_owner(
     """Ask the owner of this state folder, or return None when nobody owns it.
 
     Raises:
-        HeadwayError: the owner answered with an error, or not in time.
+        HeadwayError: the owner answered with an error or not in time, or that is too long to ask.
     """
+    asked = json.dumps(request).encode() + b"\n"
+    if len(asked) > LINE_LIMIT:
+        raise HeadwayError(_TOO_LONG["error"])
     path = state_dir / SOCKET
     if not path.exists() or not stat.S_ISSOCK(path.stat().st_mode):
         return None
@@ -75,8 +82,10 @@ async def ask_owner(
         except (ConnectionError, FileNotFoundError):
             return None
     try:
-        writer.write(json.dumps(request).encode() + b"\n")
+        writer.write(asked)
         line = await asyncio.wait_for(reader.readline(), timeout_s)
+    except ConnectionError:
+        return None
     except TimeoutError as error:
         raise HeadwayError(
             f"The running Headway did not answer within {timeout_s:g} s. Look at its log."
@@ -95,20 +104,24 @@ async def _converse(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Answer
 ) -> None:
     try:
-        while line := await _line(reader):
-            writer.write(json.dumps(await _answered(line, answer)).encode() + b"\n")
+        while (line := await _line(reader)) != b"":
+            answered = _TOO_LONG if line is None else await _answered(line, answer)
+            writer.write(json.dumps(answered).encode() + b"\n")
             await writer.drain()
+            if line is None:
+                break
     except ConnectionError:
         pass
     finally:
         writer.close()
 
 
-async def _line(reader: asyncio.StreamReader) -> bytes:
+async def _line(reader: asyncio.StreamReader) -> bytes | None:
+    """The next line, nothing at the end, or None for one that is too long."""
     try:
         return await reader.readline()
     except ValueError:
-        return b""
+        return None
 
 
 async def _answered(line: bytes, answer: Answer) -> dict[str, Any]:
@@ -119,7 +132,7 @@ async def _answered(line: bytes, answer: Answer) -> dict[str, Any]:
         return await answer(request)
     except HeadwayError as error:
         return {"error": str(error)}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"error": "That line is no JSON. Send one JSON object a line."}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import HeadwayError, Refused
-from scheduler.control import SOCKET, Request, ask_owner, serving
+from scheduler.control import LINE_LIMIT, SOCKET, Request, ask_owner, serving
 
 
 async def test_nobody_owns_an_empty_folder(tmp_path: Path) -> None:
@@ -56,7 +56,11 @@ async def test_an_error_of_the_owner_reaches_the_asker_as_its_sentence(tmp_path:
             await ask_owner(tmp_path, {"do": "say"})
 
 
-@pytest.mark.parametrize("line", [b"nonsense\n", b"[1]\n", b"\xff\xfe\n", b"\n"])
+@pytest.mark.parametrize(
+    "line",
+    [b"nonsense\n", b"[1]\n", b"\xff\xfe\n", b"\n", b"[" * 100_000 + b"\n"],
+    ids=["words", "a list", "no UTF-8", "nothing", "a deep list"],
+)
 async def test_nonsense_is_answered_and_the_next_request_is_served(
     tmp_path: Path, line: bytes
 ) -> None:
@@ -69,6 +73,29 @@ async def test_nonsense_is_answered_and_the_next_request_is_served(
         writer.close()
     assert b"error" in first
     assert b"heard" in second
+
+
+async def test_what_is_too_long_is_refused_on_both_sides(tmp_path: Path) -> None:
+    async with serving(tmp_path, _echo):
+        with pytest.raises(HeadwayError, match="longer than 1 MiB"):
+            await ask_owner(tmp_path, {"do": "say", "text": "x" * LINE_LIMIT})
+        reader, writer = await asyncio.open_unix_connection(str(tmp_path / SOCKET))
+        writer.write(b"x" * (2 * LINE_LIMIT))
+
+        answer = await reader.readline()
+
+        writer.close()
+    assert b"longer than 1 MiB" in answer
+
+
+async def test_an_owner_that_dies_while_it_is_asked_is_nobody(tmp_path: Path) -> None:
+    def die(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    async with await asyncio.start_unix_server(die, str(tmp_path / SOCKET)):
+        answer = await ask_owner(tmp_path, {"do": "say", "text": "x" * 500_000})
+
+    assert answer is None
 
 
 async def _echo(request: Request) -> Request:
