@@ -8,6 +8,7 @@ Rule 3: no error of one goal reaches another, and none ends the worker.
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
@@ -79,6 +80,8 @@ class Worker:
         self._stopping = False
         self._trouble = ""
         self._renewed_at = clock.now()
+        self._sure_at = time.monotonic()
+        """Since when, by a clock that never jumps, the leases have not been renewed for certain."""
 
     async def run(self) -> None:
         """Work until cancelled or stopped."""
@@ -125,7 +128,10 @@ class Worker:
         held = dict(self._epochs)
         self._epochs.clear()
         if held:
-            await self._leases.release(self._name, held)
+            try:
+                await self._leases.release(self._name, held)
+            except HeadwayError as error:
+                log.warning("Leases could not be given back and lapse by themselves: %s", error)
 
     async def _rest_if_parked(self, goal: str) -> None:
         """A goal that was paused while its step waits to be sent sends nothing any more."""
@@ -134,6 +140,9 @@ class Worker:
                 self._rest(goal)
 
     async def _sweep(self) -> None:
+        if not self._is_alone and time.monotonic() - self._sure_at > self._lease_s / self._rate:
+            # Cut off, or held up: another process may have taken them.
+            self._lose(dict(self._epochs))
         self._look.set()
 
     async def _charge_abandoned(self) -> None:
@@ -269,8 +278,9 @@ class Worker:
 
     async def _renew(self) -> None:
         held = dict(self._epochs)
+        asked_at = time.monotonic()
         if not held:
-            self._renewed_at = self._clock.now()
+            self._renewed_at, self._sure_at = self._clock.now(), asked_at
             return
         try:
             kept = await self._leases.renew(self._name, held)
@@ -279,7 +289,7 @@ class Worker:
             if self._clock.now() - self._renewed_at > self._lease_s:
                 self._lose(held)
             return
-        self._renewed_at = self._clock.now()
+        self._renewed_at, self._sure_at = self._clock.now(), asked_at
         self._lose({goal: epoch for goal, epoch in held.items() if goal not in kept})
 
     def _lose(self, lost: Mapping[str, int]) -> None:

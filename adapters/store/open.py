@@ -1,6 +1,6 @@
 """Opens a store by its URL: migrates it, makes sure that it is ours, and closes it again."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,8 @@ class Store:
     rooms: StoreRooms
     records: StoreRecords
     writer: Writer
+    hurry: Callable[[], None]
+    """From now on nobody waits for a database that is out of reach."""
 
 
 @asynccontextmanager
@@ -56,7 +58,7 @@ async def open_store(
         StoreBusy, StoreUnusable: unreadable, newer, out of reach, or owned by another process.
     """
     async with AsyncExitStack() as stack:
-        database, source = _connected(stack, url, clock, state_dir)
+        database, source, hurry = _connected(stack, url, clock, state_dir)
         writer = Writer(database)
         stack.push_async_callback(writer.close)
         readers = Readers(source)
@@ -69,6 +71,7 @@ async def open_store(
             rooms=StoreRooms(writer, readers),
             records=StoreRecords(readers),
             writer=writer,
+            hurry=hurry,
         )
 
 
@@ -88,13 +91,14 @@ def unknown_kind(url: str) -> BadSettings:
 
 def _connected(
     stack: AsyncExitStack, url: str, clock: Clock, state_dir: Path
-) -> tuple[Database, Source]:
+) -> tuple[Database, Source, Callable[[], None]]:
     if url.startswith(SQLITE):
         from adapters.store.sqlite import open_sqlite
 
-        return open_sqlite(stack, state_dir / url.removeprefix(SQLITE), clock)
+        return *open_sqlite(stack, state_dir / url.removeprefix(SQLITE), clock), lambda: None
     if url.startswith(POSTGRES):
-        from adapters.store.postgres import open_postgres
+        from adapters.store.postgres import Patience, open_postgres
 
-        return open_postgres("postgresql://" + url.partition("://")[2])
+        patience = Patience()
+        return *open_postgres("postgresql://" + url.partition("://")[2], patience), patience.end
     raise unknown_kind(url)

@@ -50,6 +50,17 @@ _STATUS: Final = "SELECT pg_xact_status(%s::xid8)"
 _LOST_RACE: Final = (errors.SerializationFailure, errors.DeadlockDetected)
 
 
+class Patience:
+    """How long callers wait for a server that is out of reach."""
+
+    def __init__(self, busy_s: float = BUSY_S) -> None:
+        self.busy_s = busy_s
+
+    def end(self) -> None:
+        """Wait no more: whoever waits is told now."""
+        self.busy_s = 0.0
+
+
 class _HalfDone(Exception):
     """A job failed after it had written: its group needs savepoints."""
 
@@ -93,9 +104,9 @@ class PostgresTransaction(Transaction):
 class PostgresDatabase:
     """The writing connection, made anew whenever it is lost. Used on the writer's thread."""
 
-    def __init__(self, url: str, *, busy_s: float = BUSY_S) -> None:
+    def __init__(self, url: str, patience: Patience | None = None) -> None:
         self._url = url
-        self._busy_s = busy_s
+        self._patience = patience or Patience()
         self._compiler = Compiler(POSTGRES)
         self._connection: Connection | None = None
         self._start: _Start | None = None
@@ -103,7 +114,7 @@ class PostgresDatabase:
     def transact(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Run the jobs in one transaction and commit, again and again until it is known how."""
         try:
-            return patiently(lambda: self._attempt(jobs), self._busy_s, self.close)
+            return patiently(lambda: self._attempt(jobs), self._patience, self.close)
         except psycopg.Error as error:
             return [Outcome(error=translated(error))] * len(jobs)
 
@@ -194,7 +205,7 @@ class PostgresDatabase:
                 raise errors.LockNotAvailable("The last transaction is still in progress.")
             return bool(status == "committed")
 
-        return patiently(ask, self._busy_s, self.close)
+        return patiently(ask, self._patience, self.close)
 
 
 class PostgresSource:
@@ -202,15 +213,15 @@ class PostgresSource:
 
     is_near = False
 
-    def __init__(self, url: str, *, busy_s: float = BUSY_S) -> None:
+    def __init__(self, url: str, patience: Patience | None = None) -> None:
         self._url = url
-        self._busy_s = busy_s
+        self._patience = patience or Patience()
         self._compiler = Compiler(POSTGRES)
 
     def reader(self) -> Reader:
         """A new connection."""
         try:
-            return Reader(patiently(lambda: connect(self._url), self._busy_s), self._compiler)
+            return Reader(patiently(lambda: connect(self._url), self._patience), self._compiler)
         except psycopg.Error as error:
             raise translated(error) from error
 
@@ -228,7 +239,7 @@ class PostgresSource:
                     reader.connection.execute("ROLLBACK")
 
         try:
-            return patiently(attempt, self._busy_s, lambda: self.drop(reader))
+            return patiently(attempt, self._patience, lambda: self.drop(reader))
         except psycopg.Error as error:
             raise translated(error) from error
 
@@ -239,15 +250,18 @@ class PostgresSource:
                 reader.connection.close()
 
 
-def open_postgres(url: str) -> tuple[PostgresDatabase, PostgresSource]:
+def open_postgres(
+    url: str, patience: Patience | None = None
+) -> tuple[PostgresDatabase, PostgresSource]:
     """Reach the server and migrate the database, one process at a time.
 
     Raises:
         StoreBusy: the server is out of reach.
         StoreUnusable: it refuses us, or the database is newer.
     """
+    patience = patience or Patience()
     try:
-        connection = patiently(lambda: connect(url), BUSY_S)
+        connection = patiently(lambda: connect(url), patience)
         with connection:
             connection.execute("SELECT pg_advisory_lock(hashtext('headway.schema'))")
             is_there = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
@@ -258,7 +272,7 @@ def open_postgres(url: str) -> tuple[PostgresDatabase, PostgresSource]:
                 _migrate(url)
     except psycopg.Error as error:
         raise translated(error) from error
-    return PostgresDatabase(url), PostgresSource(url)
+    return PostgresDatabase(url, patience), PostgresSource(url, patience)
 
 
 def connect(url: str) -> Connection:
@@ -275,22 +289,22 @@ def connect(url: str) -> Connection:
 
 
 def patiently(
-    attempt: Callable[[], T], busy_s: float, between: Callable[[], None] = lambda: None
+    attempt: Callable[[], T], patience: Patience, between: Callable[[], None] = lambda: None
 ) -> T:
     """Call `attempt` until it gets through: again at once, then waiting longer each time.
 
-    For `busy_s` at most.
+    As long as the patience lasts, at most.
 
     Raises:
         psycopg.Error: it never did, or never will.
     """
-    until = time.monotonic() + busy_s
+    began = time.monotonic()
     pause = 0.0
     while True:
         try:
             return attempt()
         except psycopg.Error as error:
-            if not _passes(error) or time.monotonic() + pause > until:
+            if not _passes(error) or time.monotonic() + pause > began + patience.busy_s:
                 raise
             if isinstance(error, _LOST_RACE):
                 continue

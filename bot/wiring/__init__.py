@@ -338,6 +338,7 @@ async def _shut_down(bot: Running) -> None:
         if part.get_name() in ("console", "intake"):
             part.cancel()
     bot.turns.drain()
+    asyncio.get_running_loop().call_later(bot.settings.shutdown_s, bot.store.hurry)
     await bot.worker.stop(bot.settings.shutdown_s)
     with contextlib.suppress(TimeoutError, HeadwayError):
         async with asyncio.timeout(LAST_POSTS_S):

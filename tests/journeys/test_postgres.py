@@ -238,7 +238,7 @@ def test_a_database_that_is_gone_for_some_seconds_loses_nothing(
     begin: Begin, postgres: Postgres, database: str, proxy: CutProxy, tmp_path: Path
 ) -> None:
     far = postgres.url(database, host=tmp_path)
-    bot = begin("a", database=far)
+    bot = begin("a", database=far, shutdown_s=1.0)
     goals = [bot.goal(f"{n} !script slow 0.3 3") for n in range(5)]
     goals[0].until_true(lambda look: bool(look.events("CallSettled")))
 
@@ -260,7 +260,13 @@ def test_a_database_that_is_gone_for_some_seconds_loses_nothing(
         assert_replays(goal)
         assert goal.kinds() == ["complete"]
         assert goal.goal().ledger.open == ()
-    assert bot.stop()[0] == 0
+    last = bot.goal("!script slow 60")
+    last.until_true(lambda look: bool(look.events("CallStarted")))
+    proxy.is_down = True
+    proxy.cut()
+    code, took = bot.stop()
+    assert code == 0
+    assert took < 9, "a shutdown waits for a database that is away"
     assert late.returncode == BUSY
     assert "PostgreSQL is out of reach" in late.stderr
     assert "start it, or check HEADWAY_DATABASE" in late.stderr

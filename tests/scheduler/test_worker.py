@@ -1,7 +1,7 @@
 """The worker over the in-memory store: leases, wake-ups, errors, shutdown."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -110,6 +110,18 @@ async def test_a_lost_lease_ends_the_work() -> None:
         await _until(lambda: goal in turns.interrupted)
 
 
+async def test_a_worker_that_is_cut_off_stops_when_its_leases_lapse() -> None:
+    store = MemoryStore(WallClock())
+    async with _working(store, renew_s=0.1, lease_s=1.0, is_alone=False) as (_, turns, worker):
+        turns.during = lambda goal: asyncio.sleep(60)
+        goal = await _opened(store, 1)
+        await _until(lambda: turns.begun == [goal])
+
+        store.leases.renew = _never  # type: ignore[method-assign]
+
+        await _until(lambda: turns.interrupted == [goal] and not worker.busy)
+
+
 async def test_a_clock_that_jumps_takes_no_goal_from_its_own_worker() -> None:
     clock = _Skipping()
     async with _working(MemoryStore(clock), clock=clock) as (store, turns, worker):
@@ -211,6 +223,7 @@ async def _working(
     renew_s: float = 10.0,
     clock: WallClock | None = None,
     is_alone: bool = True,
+    lease_s: float = 30.0,
 ) -> AsyncIterator[tuple[MemoryStore, _Turns, Worker]]:
     clock = clock or WallClock()
     store = store or MemoryStore(clock)
@@ -225,7 +238,7 @@ async def _working(
         clock=clock,
         at_once=at_once,
         renew_s=renew_s,
-        lease_s=30.0,
+        lease_s=lease_s,
         is_alone=is_alone,
     )
     alarms.start()
@@ -263,6 +276,11 @@ async def _until(is_so: Callable[[], bool]) -> None:
     async with asyncio.timeout(10.0):
         while not is_so():
             await asyncio.sleep(0.005)
+
+
+async def _never(worker: str, held: Mapping[str, int]) -> frozenset[str]:
+    await asyncio.sleep(60)
+    return frozenset()
 
 
 async def _raise() -> None:

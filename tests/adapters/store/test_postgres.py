@@ -9,7 +9,13 @@ import psycopg
 import pytest
 
 from adapters.store.open import Store, open_store
-from adapters.store.postgres import PostgresDatabase, PostgresSource, open_postgres, translated
+from adapters.store.postgres import (
+    Patience,
+    PostgresDatabase,
+    PostgresSource,
+    open_postgres,
+    translated,
+)
 from bot.errors import IllegalMove, Refused, StoreBusy, StoreUnusable
 from bot.goals.events import NoteLeft
 from bot.goals.limits import LIMITS
@@ -105,7 +111,7 @@ def test_a_server_that_stays_away_is_said_so(
 ) -> None:
     url = postgres.url(database, host=sockets)
     proxy.is_down = True
-    writing, reading = PostgresDatabase(url, busy_s=0.2), PostgresSource(url, busy_s=0.2)
+    writing, reading = PostgresDatabase(url, Patience(0.2)), PostgresSource(url, Patience(0.2))
 
     outcomes = writing.transact([lambda tx: 1, lambda tx: 2])
 
