@@ -73,7 +73,9 @@ class ConsoleChat:
                 log.warning("What was said cannot be taken in: %s", error)
                 await self._clock.sleep(FULL_DISK_PAUSE_S)
             try:
-                await asyncio.wait_for(self._grown.wait(), LOOK_S)
+                # Not `wait_for`, which in Python 3.11 may swallow the cancellation that ends this.
+                async with asyncio.timeout(LOOK_S):
+                    await self._grown.wait()
             except TimeoutError:
                 continue
 

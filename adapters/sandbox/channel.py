@@ -75,7 +75,9 @@ class Channel(asyncio.Protocol):
             theirs.close()
             channel._waiting = asyncio.get_running_loop().create_future()
             await asyncio.get_running_loop().create_unix_connection(lambda: channel, sock=ours)
-            await asyncio.wait_for(channel._waiting, _READY_S)
+            # Not `wait_for`, which in Python 3.11 swallows a cancellation that comes with the answer.
+            async with asyncio.timeout(_READY_S):
+                await channel._waiting
         except (OSError, Gone, TimeoutError) as error:
             await channel.end()
             raise NoSandbox(explain(_printed(log) or str(error) or "no answer")) from error

@@ -64,8 +64,10 @@ class Intake:
                 await self.drain()
             except HeadwayError as error:
                 log.warning("The inbox cannot be read: %s", error)
+            # Not `wait_for`, which in Python 3.11 may swallow the cancellation that ends this.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._look.wait(), LOOK_S)
+                async with asyncio.timeout(LOOK_S):
+                    await self._look.wait()
 
     async def drain(self) -> None:
         """Handle everything that waits now."""

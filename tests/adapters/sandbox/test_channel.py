@@ -119,3 +119,16 @@ async def test_a_start_that_is_cancelled_leaves_no_process() -> None:
 async def test_a_program_that_is_not_there_is_an_error() -> None:
     with pytest.raises(NoSandbox, match="No such file"):
         await Channel.start(["/nowhere/bwrap"], heartbeat_s=5.0)
+
+
+async def test_a_cancellation_that_comes_with_the_first_answer_is_not_swallowed() -> None:
+    class Racing(Channel):
+        def _answered(self, body: bytes) -> None:
+            super()._answered(body)
+            opening.cancel()
+
+    command = [sys.executable, "-I", "-S", "-c", READY + "await_call()"]
+    opening = asyncio.create_task(Racing.start(command, heartbeat_s=5.0))
+
+    with pytest.raises(asyncio.CancelledError):
+        await opening
