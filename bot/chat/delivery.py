@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 LOOK_S = 1.0
 """The longest that a row of another process waits to be sent."""
 GAP_S = 0.1
-"""Between two looks that found something: what comes together costs one claim, one commit and, of a
-goal's status, one edit."""
+"""Between two looks: what comes together costs one claim, one commit and, of a goal's status, one edit.
+Whatever comes after a silence goes at once."""
 AT_ONCE = 64
 RETRY_S = 5.0
 """Where a network asks to wait and does not say how long."""
