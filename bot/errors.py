@@ -121,6 +121,10 @@ class StoreUnusable(ByOperator):
     exit_code = 74
 
 
+class AlreadyOwned(StoreUnusable):
+    """Another process owns the state folder: it can be spoken to instead."""
+
+
 class NoSandbox(ByOperator):
     """No working sandbox: the agent's tools are off until there is one."""
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rich.console import Console
 
@@ -21,13 +21,19 @@ from adapters.console.seat import Seat
 from bot.chat.parse import COMMAND, opens_thread, parse
 from bot.chat.texts import Texts
 from bot.chat.verbs import served
-from bot.errors import BadInput, HeadwayError, Ours
+from bot.errors import AlreadyOwned, BadInput, HeadwayError, Ours
 from bot.ports.chat import Speaker
 from bot.settings import Settings
 from scheduler.control import ask_owner
 
 if TYPE_CHECKING:
     from bot.wiring import Running
+
+STARTING_S: Final = 10.0
+"""How long a Headway that owns the folder may take to its first answer."""
+LOOK_S: Final = 0.1
+GONE_S: Final = 2.0
+"""How often a chat that joined another process looks whether that is still there."""
 
 
 async def chat(settings: Settings, objective: str | None, *, until_settled: bool) -> int:
@@ -40,21 +46,47 @@ async def chat(settings: Settings, objective: str | None, *, until_settled: bool
     texts = Texts()
     _check_objective(objective)
     if await ask_owner(settings.state_dir, {"do": "ping"}) is not None:
-        return await _converse(settings, _Far(settings.state_dir), objective, until_settled)
+        return await _joined(settings, objective, until_settled)
     async with AsyncExitStack() as stack:
         with Console(stderr=True).status(texts("terminal.starting")):
             from bot.wiring import running
 
-            bot = await stack.enter_async_context(running(settings))
-        code = await _while_whole(bot, _converse(settings, _Near(bot), objective, until_settled))
+            bot = None
+            try:
+                bot = await stack.enter_async_context(running(settings))
+            except AlreadyOwned:
+                # Another one that started at the same moment was faster: it is joined.
+                if not await _is_served(settings.state_dir):
+                    raise
+        if bot is None:
+            return await _joined(settings, objective, until_settled)
+        talk = _converse(settings, _Near(bot), objective, until_settled)
+        code = await _while_whole(bot.until_broken(), talk)
         if bot.worker.busy and sys.stderr.isatty():
             sys.stderr.write(texts("terminal.ending", s=settings.shutdown_s) + "\n")
         return code
 
 
-async def _while_whole(bot: "Running", talk: Coroutine[Any, Any, int]) -> int:
+async def _joined(settings: Settings, objective: str | None, until_settled: bool) -> int:
+    """Talk with the Headway that runs in another process, for as long as it does."""
+    far = _Far(settings.state_dir)
+    return await _while_whole(far.until_gone(), _converse(settings, far, objective, until_settled))
+
+
+async def _is_served(state_dir: Path) -> bool:
+    """Whether the owner of the folder comes to answer, while it is starting."""
+    for _ in range(int(STARTING_S / LOOK_S)):
+        if await ask_owner(state_dir, {"do": "ping"}) is not None:
+            return True
+        await asyncio.sleep(LOOK_S)
+    return False
+
+
+async def _while_whole(
+    until_broken: Coroutine[Any, Any, None], talk: Coroutine[Any, Any, int]
+) -> int:
     """The talk's exit code. Raises what ends a part of Headway, if one ends before it."""
-    talking, broken = asyncio.create_task(talk), asyncio.create_task(bot.until_broken())
+    talking, broken = asyncio.create_task(talk), asyncio.create_task(until_broken)
     try:
         done, _ = await asyncio.wait((talking, broken), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -118,11 +150,18 @@ class _Far:
     async def settle(self) -> None:
         await self._ask({"do": "settle"})
 
+    async def until_gone(self) -> None:
+        """Wait until that Headway ends, and say so: nobody works any more at what was asked."""
+        while True:
+            await asyncio.sleep(GONE_S)
+            await self._ask({"do": "ping"})
+
     async def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         answer = await ask_owner(self._state_dir, request)
         if answer is None:
             raise HeadwayError(
-                "The Headway that held this state folder has ended. Run `headway chat` again."
+                "The Headway that held this state folder has ended, and its goals rest. "
+                "Run `headway chat` again: they go on."
             )
         return answer
 

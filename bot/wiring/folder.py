@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from bot.errors import BadSettings, StoreUnusable
+from bot.errors import AlreadyOwned, BadSettings, StoreUnusable
 from bot.settings import Settings
 
 LOCK: Final = "headway.lock"
@@ -35,7 +35,7 @@ def owned(state_dir: Path) -> Iterator[None]:
     """Own the state folder, its control socket and its console, for the life of the context.
 
     Raises:
-        StoreUnusable: another process does (its pid is named), or the folder is closed to us.
+        AlreadyOwned, StoreUnusable: another process does (its pid is named), or the folder is closed to us.
     """
     path = state_dir / LOCK
     try:
@@ -49,7 +49,7 @@ def owned(state_dir: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             pid = os.pread(file, 20, 0).decode(errors="replace").strip() or "unknown"
-            raise StoreUnusable(
+            raise AlreadyOwned(
                 f"Another process (pid {pid}) owns the state folder {state_dir}: "
                 "stop it, or give this one a state folder of its own."
             ) from error

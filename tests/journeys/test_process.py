@@ -208,3 +208,50 @@ def test_a_clock_that_jumps_loses_no_goal(
     asks.say("1")
     asks.until("complete")
     assert_sound(api, asks, "decision", "complete")
+
+
+def test_two_chats_that_start_at_once_share_one_process(api: Api, begin: Begin) -> None:
+    bot = begin(api)
+    bot.stop()
+    chats = [
+        subprocess.Popen(
+            [*COMMAND, "chat", "--until-settled", f"!script complete_after {turns}"],
+            env=bot.env,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for turns in (2, 2)
+    ]
+
+    told = [chat.communicate(timeout=60) for chat in chats]
+
+    # Who owned the folder may end, and let the other one's goal rest, before that is complete.
+    codes = sorted(chat.returncode for chat in chats)
+    assert codes in ([0, 0], [0, 1]), told
+    assert all(b"Another process" not in error for _, error in told)
+    if codes != [0, 0]:
+        assert any(b"its goals rest" in error for _, error in told)
+
+
+def test_a_chat_whose_process_ends_says_so_and_the_next_one_goes_on(api: Api, begin: Begin) -> None:
+    bot = begin(api)
+    goal = "!script slow 30 1"
+    chat = subprocess.Popen(
+        [*COMMAND, "chat", "--until-settled", goal],
+        env=bot.env,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    until(lambda: len(bot.goals()) == 1, 30, lambda: "no goal")
+
+    assert bot.process is not None
+    bot.process.kill()
+    bot.process.wait(10)
+    _, told = chat.communicate(timeout=30)
+
+    assert b"its goals rest" in told
+    assert chat.returncode == 1
