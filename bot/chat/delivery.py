@@ -61,13 +61,16 @@ class Delivery:
 
     async def run(self) -> None:
         """Send what is due until cancelled."""
+        clock = asyncio.get_running_loop().time
         while True:
             self._look.clear()
-            await self.drain()
+            await self._drain_all(GAP_S)
+            next_at = clock() + GAP_S
             # Not `wait_for`, which in Python 3.11 may swallow the cancellation that ends this.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
                     await self._look.wait()
+            await asyncio.sleep(next_at - clock())
 
     async def drain(self) -> None:
         """Send everything that is due now; returns when what is on its way has arrived, too."""
