@@ -107,9 +107,23 @@ class SqliteDatabase:
         self._compiler = Compiler(SQLITE)
         self._clock = clock
         self.connection = _connect(path)
+        self._wal = path.with_name(f"{path.name}-wal")
+        self._inodes: dict[Path, int] = {}
 
     def transact(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run the jobs in one transaction, each in its own savepoint, and commit."""
+        """Run the jobs in one transaction, each in its own savepoint, and commit.
+
+        SQLite goes on with files that were removed or replaced under it, and all that it writes is
+        lost at its end. Here it is told, and what is in the WAL is brought home while it can be.
+        """
+        if not self._is_whole():
+            with suppress(sqlite3.Error):
+                self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            gone = StoreUnusable(
+                f"{self._path} or its WAL was removed or replaced while it was in use: put it back "
+                "if you moved it, and start Headway again."
+            )
+            return [Outcome(error=gone)] * len(jobs)
         try:
             self.connection.execute("BEGIN IMMEDIATE")
             outcomes = [self._alone(job) for job in jobs]
@@ -126,6 +140,20 @@ class SqliteDatabase:
         with suppress(sqlite3.Error):
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.connection.close()
+
+    def _is_whole(self) -> bool:
+        for path in (self._path, self._wal):
+            try:
+                inode = path.stat().st_ino
+            except FileNotFoundError:
+                inode = 0
+            except OSError:
+                continue
+            if inode:
+                self._inodes.setdefault(path, inode)
+            if self._inodes.get(path, inode) != inode:
+                return False
+        return True
 
     def _alone(self, job: Job) -> Outcome:
         connection = self.connection

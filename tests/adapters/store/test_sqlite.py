@@ -180,6 +180,31 @@ async def test_the_wal_stays_small(store: Store, bed: Bed, tmp_path: Path) -> No
     assert (tmp_path / "headway.db-wal").stat().st_size < 8_000_000
 
 
+@pytest.mark.parametrize("is_moved", [False, True], ids=["the WAL removed", "the file moved"])
+async def test_a_file_that_vanishes_in_use_is_noticed_before_anything_is_lost(
+    tmp_path: Path, clock: HandClock, is_moved: bool
+) -> None:
+    path, elsewhere = tmp_path / "headway.db", tmp_path / "elsewhere.db"
+    async with open_store(URL, clock=clock, limits=LIMITS, state_dir=tmp_path) as store:
+        bed = Bed(store, HandTime(clock))
+        goal = await bed.open()
+        assert await store.journal.goal(goal.id) == goal
+
+        if is_moved:
+            path.rename(elsewhere)
+        else:
+            (tmp_path / "headway.db-wal").unlink()
+        for _ in range(2):
+            with pytest.raises(StoreUnusable, match="removed or replaced while it was in use"):
+                await bed.open()
+
+    if is_moved:
+        assert not path.exists()
+        elsewhere.rename(path)
+    async with open_store(URL, clock=clock, limits=LIMITS, state_dir=tmp_path) as store:
+        assert await store.journal.goal(goal.id) == goal
+
+
 async def test_a_closed_store_says_so(tmp_path: Path, clock: HandClock) -> None:
     async with open_store(URL, clock=clock, limits=LIMITS, state_dir=tmp_path) as store:
         pass
