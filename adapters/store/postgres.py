@@ -335,6 +335,7 @@ _REPORT: Final = "look at it with `headway doctor`"
 _MENDS: Final[tuple[tuple[tuple[type[BaseException], ...], str], ...]] = (
     ((errors.DiskFull,), "free some space on its disk"),
     ((errors.ReadOnlySqlTransaction,), "give the address of the primary, not of a replica"),
+    ((errors.UndefinedTable,), "`headway run` or `headway chat` makes its tables"),
     ((errors.InsufficientPrivilege,), "give this user rights on the database"),
     ((errors.InvalidAuthorizationSpecification,), "check user and password in the URL"),
     ((errors.DataCorrupted, errors.IndexCorrupted), "restore the last backup"),

@@ -279,7 +279,8 @@ def test_a_database_that_cannot_be_used_is_a_sentence(
     _lock_in(postgres, "locked")
     postgres.run("UPDATE alembic_version SET version_num = '9999'", database)
     wrong = postgres.url(database).replace("postgres@", "locked:wrong@")
-    urls = [("run", postgres.url("nowhere")), ("run", wrong), ("goals", wrong)]
+    urls = [("goals", postgres.url()), ("run", postgres.url("nowhere"))]
+    urls += [("run", wrong), ("goals", wrong)]
     urls += [(command, postgres.url(database)) for command in ("run", "goals")]
 
     def run(command: str, url: str) -> "subprocess.CompletedProcess[str]":
@@ -287,8 +288,9 @@ def test_a_database_that_cannot_be_used_is_a_sentence(
         return headway(command, env=env)
 
     with ThreadPoolExecutor(3) as pool:
-        absent, *refused, newer, read = pool.map(lambda of: run(*of), urls)
+        empty, absent, *refused, newer, read = pool.map(lambda of: run(*of), urls)
 
+    assert "`headway run` or `headway chat` makes its tables" in empty.stderr
     assert "check user, password and database name in the URL" in absent.stderr
     for one in refused:
         assert "password authentication failed" in one.stderr
@@ -297,7 +299,7 @@ def test_a_database_that_cannot_be_used_is_a_sentence(
     for one in (newer, read):
         assert "schema 9999" in one.stderr
         assert "install the Headway that wrote it" in one.stderr
-    for one in (absent, *refused, newer, read):
+    for one in (empty, absent, *refused, newer, read):
         assert one.returncode == STORE
         assert one.stderr.count("\n") == 1, one.stderr
 
