@@ -149,3 +149,27 @@ async def test_what_is_out_of_reach_for_a_while_costs_nothing_that_was_said(
 
     assert set(heard) == {said}
     assert Taken(said) in list(RoomFile(path).news())
+
+
+async def test_a_flood_is_given_in_its_order_and_many_at_a_time(chat: ConsoleChat) -> None:
+    said = [await chat.say(ANN, f"steer {number}") for number in range(300)]
+    begun: list[str] = []
+    at_once: list[int] = []
+    running = 0
+
+    async def receive(message: Incoming) -> None:
+        nonlocal running
+        begun.append(message.id)
+        running += 1
+        await asyncio.sleep(0.01)
+        at_once.append(running)
+        running -= 1
+
+    listening = asyncio.create_task(chat.listen(receive))
+    async with asyncio.timeout(10):
+        while chat.has_untaken:
+            await asyncio.sleep(0.01)
+    listening.cancel()
+
+    assert begun == said
+    assert max(at_once) > 50
