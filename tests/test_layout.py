@@ -22,7 +22,9 @@ FUNCTION_LINES = 60
 MODULE_LINES = 400
 
 # Modules above the limit that were looked at hard, and why they stay whole.
-LONG_MODULES: dict[str, str] = {}
+LONG_MODULES: dict[str, str] = {
+    "adapters/store/migrations/versions/rev_0001_first_schema.py": "every table, once, as Alembic writes it",
+}
 
 LOCKS = {
     "run": ([], ["build"]),

@@ -22,15 +22,15 @@ from bot.agent.agent_settings import AgentSettings
 from bot.agent.asides import COMPACTIONS_IN_A_TURN, Asides
 from bot.agent.asks import Asks
 from bot.agent.calls import Calls, NoReply, offer
+from bot.agent.cancellation import heed_cancellation
 from bot.agent.hands import Hands
 from bot.agent.record import Record
+from bot.agent.replies import blocks, final_reply, is_compaction
 from bot.agent.request import (
     CUTTING,
-    blocks_of,
     container_of,
     is_alone,
     uses_of,
-    visible_text,
     was_cut,
 )
 from bot.agent.results import files_read
@@ -164,7 +164,7 @@ class _Turn:
         try:
             await self._begin()
             while not self._record.is_over:
-                _heed_cancellation()
+                heed_cancellation()
                 if self._turns.is_draining:
                     await self._record.commit()
                     return
@@ -213,7 +213,7 @@ class _Turn:
             await self._speak()
         elif self._tools.missing():
             await self._tools.run()
-        elif uses_of(self._blocks(last)):
+        elif uses_of(blocks(self._record, last)):
             await self._speak()
         else:
             await self._after(last)
@@ -231,9 +231,9 @@ class _Turn:
         elif was_cut(last, self._record.contents) and self._cuts < settings.cuts_in_a_row:
             self._cuts += 1
             await self._speak()
-        elif not self._blocks(last):
+        elif not blocks(self._record, last):
             await self._said_nothing()
-        elif self._is_compaction(last) and self._must_go_on_itself():
+        elif is_compaction(self._record, last) and self._must_go_on_itself():
             self._compactions += 1
             await self._speak()
         else:
@@ -352,14 +352,14 @@ class _Turn:
         """End the turn, with what it replied."""
         strand = self._record.transcript.own
         last = strand.last
-        text = self._reply() if how == "done" else ""
+        text = final_reply(self._record) if how == "done" else ""
         reply = Content(text, "agent")
         self._record.stage(
             TurnEnded(
                 how,
                 reply=reply.hash if text else "",
                 failed=failed,
-                compacted=how == "done" and last is not None and self._is_compaction(last),
+                compacted=how == "done" and last is not None and is_compaction(self._record, last),
                 progress=strand.has_progress,
                 active_s=self._active_s(),
             ),
@@ -389,26 +389,6 @@ class _Turn:
         if record.is_over:
             await self._leave()
 
-    def _reply(self) -> str:
-        """What the last reply says, with the parts before it that were cut or paused."""
-        strand = self._record.transcript.own
-        own = [p for p in strand.pieces if isinstance(p, Replied) and p.seq > strand.turn_seq]
-        parts: list[str] = []
-        for reply in reversed(own):
-            blocks = self._blocks(reply)
-            goes_on = reply.stop_reason in (*CUTTING, "pause_turn") and not uses_of(blocks)
-            if parts and not goes_on:
-                break
-            parts.insert(0, visible_text(blocks))
-        return "\n\n".join(part for part in parts if part)
-
-    def _blocks(self, reply: Replied) -> list[dict[str, object]]:
-        return blocks_of(reply, self._record.contents, self._record.parsed)
-
-    def _is_compaction(self, reply: Replied) -> bool:
-        blocks = self._blocks(reply)
-        return bool(blocks) and blocks[-1].get("type") == "compaction"
-
     def _active_s(self) -> float:
         """Seconds that the turn has worked so far.
 
@@ -419,10 +399,3 @@ class _Turn:
         passed = max(0.0, self._looked_at - before)
         self._active += min(passed, self._settings.call_timeout_s)
         return self._active
-
-
-def _heed_cancellation() -> None:
-    """Raise a cancellation that was swallowed below, as `asyncio.wait_for` of Python 3.11 may."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
