@@ -26,25 +26,12 @@ from bot.agent.cancellation import heed_cancellation
 from bot.agent.hands import Hands
 from bot.agent.record import Record
 from bot.agent.replies import blocks, final_reply, is_compaction
-from bot.agent.request import (
-    CUTTING,
-    container_of,
-    is_alone,
-    uses_of,
-    was_cut,
-)
+from bot.agent.request import CUTTING, container_of, is_alone, uses_of, was_cut
 from bot.agent.results import files_read
 from bot.agent.tool_calls import ToolCalls
 from bot.agent.transcript import Replied
 from bot.errors import HeadwayError, IllegalMove
-from bot.goals.events import (
-    CallLost,
-    CallReleased,
-    Ended,
-    TurnEnded,
-    TurnResumed,
-    TurnStarted,
-)
+from bot.goals.events import CallLost, CallReleased, Ended, TurnEnded, TurnResumed, TurnStarted
 from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
 from bot.ports.clock import Clock
