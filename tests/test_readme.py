@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from bot.cli import app
 from typer.main import get_command
 
+from bot.cli import app
 from tests.readme_tables import README, TABLES, written
 
 ROOT = README.parent

@@ -91,8 +91,10 @@ class Chat(Protocol):
     """One network. Carries messages across; decides nothing."""
 
     network: Network
-    workspace: str | None
-    """Where nobody else can post, as in `Place.workspace`; None: any process posts anywhere."""
+
+    @property
+    def workspace(self) -> str | None:
+        """Where nobody else can post, as in `Place.workspace`; None: any process posts anywhere."""
 
     async def listen(self, receive: Callable[[Incoming], Awaitable[None]]) -> None:
         """Give every message to `receive` until cancelled; acknowledge after it returned."""
