@@ -8,11 +8,12 @@ variable is an error with the nearest name, never ignored.
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
 import tzlocal
@@ -23,11 +24,13 @@ from pydantic import (
     SecretStr,
     ValidationError,
     field_validator,
+    model_validator,
 )
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
@@ -171,6 +174,23 @@ class Settings(BaseSettings):
                 ) from error
         return value
 
+    @field_validator("limits")
+    @classmethod
+    def _none_negative(cls, value: Limits) -> Limits:
+        for name, number in asdict(value).items():
+            if number < 0:
+                raise ValueError(f"{name} should not be negative, as {number:g} is")
+        return value
+
+    @model_validator(mode="after")
+    def _renewed_in_time(self) -> Self:
+        if self.renew_s * 2 > self.lease_s:
+            raise ValueError(
+                f"a lease of {self.lease_s:g} s that is renewed every {self.renew_s:g} s runs out; "
+                "give renew_s at most half of lease_s"
+            )
+        return self
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -237,6 +257,8 @@ def read_settings(config: Path | None = None, **given: Any) -> Settings:
         settings = reader(**given)
     except ValidationError as error:
         raise BadSettings(_sentence(error, path)) from error
+    except SettingsError as error:
+        raise BadSettings(_not_json(str(error))) from error
     except ValueError as error:
         raise BadSettings(f"The settings cannot be read: {error}. Mend {path}.") from error
     assert isinstance(settings, Settings)
@@ -270,8 +292,19 @@ def _sentence(error: ValidationError, path: Path | None) -> str:
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         known = [f"limits.{field.name}" for field in fields(Limits)] + list(Settings.model_fields)
         return f"{name} is not a setting{where}.{_nearest(name, known)} Mend or remove it."
-    got = "" if "key" in name else f", not {first.get('input')!r}"
-    return f"The setting {name} is wrong{where}: {first['msg']}{got}. Mend it."
+    given = first.get("input")
+    got = "" if "key" in name or isinstance(given, dict) else f", not {given!r}"
+    told = str(first["msg"]).removeprefix("Value error, ")
+    if not name:
+        return f"The settings do not go together{where}: {told}{got}. Mend one of them."
+    return f"The setting {name} is wrong{where}: {told}{got}. Mend it."
+
+
+def _not_json(told: str) -> str:
+    """Of a variable that holds a table or a list, and is not read as one."""
+    field = re.search(r'field "(\w+)"', told)
+    variable = PREFIX + field[1].upper() if field else f"A {PREFIX}* variable"
+    return f"{variable} is not JSON, as a list or a table has to be. Mend or unset it."
 
 
 def _nearest(name: str, known: Any) -> str:

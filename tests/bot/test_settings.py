@@ -52,6 +52,8 @@ def test_a_misspelt_variable_is_refused_with_the_nearest_name(
         ("budget_usd = -1", r"budget_usd is wrong .*greater than 0, not -1"),
         ("budget_tokens = 5", r"budget_tokens is wrong .*20000"),
         ('zone = "Mars/Olympus"', r"zone is wrong .*Europe/Berlin"),
+        ("[limits]\nstall_turns = -3", r"limits is wrong .*stall_turns should not be negative.*-3"),
+        ("lease_s = 5", r"do not go together .*5 s that is renewed every 10 s.*Mend one of them"),
         ('model = "x', r"cannot be read: .*Mend .*headway.toml"),
     ],
 )
@@ -61,6 +63,15 @@ def test_a_wrong_file_is_refused_with_what_is_wrong_and_the_mend(
     (tmp_path / "headway.toml").write_text(line + "\n")
 
     with pytest.raises(BadSettings, match=f"(?s){said}"):
+        read_settings()
+
+
+def test_a_variable_that_should_hold_json_and_does_not_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HEADWAY_PRICES", "cheap")
+
+    with pytest.raises(BadSettings, match="HEADWAY_PRICES is not JSON"):
         read_settings()
 
 
