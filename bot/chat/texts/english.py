@@ -180,8 +180,8 @@ ENGLISH: Final[Mapping[str, str]] = {
     ),
     "said.stranger": "I take goals from people on my list.",
     "said.may_not": "You may not do that to {goal}: it takes its owner or an admin.",
-    "said.no_such_goal": "There is no {goal} in this room. `list` shows the goals here.",
-    "said.no_goal": "You have no live goal in this room. Name one (`{verb} G1`); `list` shows them.",
+    "said.no_such_goal": "There is no {goal} in this room. `/goal list` shows the goals here.",
+    "said.no_goal": "You have no live goal in this room. Name one (`/goal {verb} G1`).",
     "said.no_goal_here": "There is no goal in this thread. Name one (`{verb} G1`).",
     "said.which": "Which one? Say it with its number:\n{lines}",
     "said.which.line": "{n}. `{verb} {goal}` — {objective}",
@@ -209,7 +209,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     "reopened.objective": "{old}\n\nThis was taken for done, and is not: {missing}",
     "said.reopened": "{new} goes on where {goal} ended.",
     "said.list.empty": "No goals here yet. `/goal <objective>` starts one.",
-    "said.list.empty.live": "No live goals here. `list room` shows all.",
+    "said.list.empty.live": "No live goals here. `/goal list room` shows all.",
     "said.list.line": "- **{goal}** {state} · {facts} — {objective}",
     "said.list.more": "… and {n} more.",
     "said.tasks.empty": "{goal} has no list of tasks.",
@@ -322,5 +322,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     "terminal.ending": "The running step may end, at most {s:g} s; Ctrl-C ends it at once.",
     "terminal.starting": "Starting Headway",
     "terminal.needs_you": "{goal} waits for a person, and there is no more input.",
-    "terminal.unknown_local": "There is no {name} here. {local}",
+    "terminal.unknown_local": (
+        "There is no {name} here. What goals take follows `/goal`, as in `/goal help`. {local}"
+    ),
 }

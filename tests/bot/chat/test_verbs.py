@@ -283,7 +283,7 @@ async def test_without_a_goal_a_command_says_how_to_name_one(bench: Bench) -> No
 async def test_an_unknown_number_is_said_to_be_unknown(bench: Bench) -> None:
     await bench.say("/goal pause G7")
 
-    assert bench.last() == "There is no G7 in this room. `list` shows the goals here."
+    assert bench.last() == "There is no G7 in this room. `/goal list` shows the goals here."
 
 
 async def test_with_two_live_goals_a_numbered_list_is_offered_and_a_number_picks(
