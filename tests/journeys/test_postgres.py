@@ -283,12 +283,15 @@ def test_a_database_that_cannot_be_used_is_a_sentence(
     urls += [("run", wrong), ("goals", wrong)]
     urls += [(command, postgres.url(database)) for command in ("run", "goals")]
 
-    def run(command: str, url: str) -> "subprocess.CompletedProcess[str]":
-        env = environment(**{**reached, "state_dir": tmp_path / command, "database": url})
+    def run(number: int) -> "subprocess.CompletedProcess[str]":
+        command, url = urls[number]
+        # A folder each: two that run beside each other on one are refused for that alone.
+        folder = tmp_path / f"{command}{number}"
+        env = environment(**{**reached, "state_dir": folder, "database": url})
         return headway(command, env=env)
 
     with ThreadPoolExecutor(3) as pool:
-        empty, absent, *refused, newer, read = pool.map(lambda of: run(*of), urls)
+        empty, absent, *refused, newer, read = pool.map(run, range(len(urls)))
 
     assert "`headway run` or `headway chat` makes its tables" in empty.stderr
     assert "check user, password and database name in the URL" in absent.stderr
