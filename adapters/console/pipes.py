@@ -46,7 +46,7 @@ async def converse(
             if seat.exit_code(has_more_input=has_more) == code:
                 return code
             continue
-        if not has_more and not until_settled:
+        if not has_more and not (until_settled and seat.has_started):
             break
         try:
             line = await asyncio.wait_for(typed.get(), LOOK_S) if has_more else None

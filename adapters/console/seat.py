@@ -46,6 +46,8 @@ class Seat:
     mine: list[str] = field(default_factory=list)
     """Ids of what was said from here."""
     is_done: bool = False
+    has_started: bool = False
+    """Whether anything said from here opens a thread."""
     _is_saying: bool = False
     """While a message is being written, its line would look like somebody else's."""
 
@@ -107,12 +109,14 @@ class Seat:
 
     async def _say(self, text: str) -> None:
         self._is_saying = True
+        starts = not self.thread and self.opens(text)
+        self.has_started |= starts
         try:
             id = await self.say(text, self.thread)
             self.mine.append(id)
         finally:
             self._is_saying = False
-        if not self.thread and self.opens(text):
+        if starts:
             self.thread = id
 
     def _opened(self) -> Sequence[str]:

@@ -110,6 +110,17 @@ async def test_lines_in_and_posts_out(seat: Seat, bench: Bench) -> None:
     assert "No live goals here." in text
 
 
+async def test_a_watch_ends_with_the_input_where_nothing_was_started(
+    seat: Seat, bench: Bench
+) -> None:
+    talking = talk(seat, bench, b"/goal list\n", until_settled=True)
+
+    code, text = await asyncio.wait_for(talking, 10)
+
+    assert code == 0
+    assert "No live goals here." in text
+
+
 async def test_bytes_that_are_no_text_get_a_sentence(seat: Seat, bench: Bench) -> None:
     _, text = await talk(seat, bench, b"/goal caf\xe9\n", until_settled=False)
 
