@@ -84,9 +84,12 @@ class Terminal:
                 continue
             if text.strip():
                 self._print(Text.assemble((self._where(), "bold cyan"), (" › ", "dim"), text))
+            was_in = self._seat.thread
             said = await self._seat.typed(text)
             if said:
                 self._print(Text(said, style="dim"))
+            if self._seat.thread != was_in:
+                self._recall()
 
     async def _tail(self) -> None:
         while True:
@@ -96,6 +99,12 @@ class Terminal:
                 self._drawn = drawn
                 self._session.app.invalidate()
             await asyncio.sleep(LOOK_S)
+
+    def _recall(self) -> None:
+        """Show where the thread stands that was entered: a question may be open in it."""
+        latest = self._seat.view.thread(self._seat.thread).latest if self._seat.thread else None
+        if latest is not None:
+            self._print(Padding(post(latest), (0, 0, 1, 0)))
 
     def _greet(self) -> None:
         self._print(Rule(self._seat.texts("terminal.title"), style="dim", align="left"))
@@ -142,7 +151,8 @@ class Terminal:
     def _begins(self) -> str:
         """Of a thread that shows no status yet: whether what opened it is stored."""
         seat = self._seat
-        if seat.view.thread(seat.thread).state:
+        thread = seat.view.thread(seat.thread)
+        if thread.state or thread.latest is not None:
             return ""
         is_taken = seat.thread in seat.view.taken
         return seat.texts("terminal.taken" if is_taken else "terminal.sent")

@@ -29,6 +29,8 @@ class ThreadView:
     name: str = ""
     state: str = ""
     status: Shape | None = None
+    latest: Shape | None = None
+    """The last message that is no status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class View:
                 name=shape.facts[0] if shape.word and shape.facts else thread.name,
                 state=shape.state or thread.state,
                 status=shape if is_status else thread.status,
+                latest=thread.latest if is_status else shape,
             )
             self.threads[line.thread] = thread
         return Seen(line, thread, is_status)

@@ -20,6 +20,7 @@ from bot.chat.parse import opens_thread
 from bot.chat.texts import Texts
 from bot.ports.chat import Button, Shape
 from tests.bot.chat.conftest import ANN, Bench
+from tests.bot.chat.turns import complete
 
 TEXTS = Texts()
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -88,6 +89,21 @@ async def test_a_goal_is_typed_and_its_status_is_drawn_in_place(
 
     assert await asyncio.wait_for(talk, 10) == 0
     assert "Bye." in screen.text
+
+
+async def test_a_thread_that_is_entered_shows_what_was_said_last_in_it(
+    bench: Bench, screen: Screen
+) -> None:
+    _, goal = await bench.start("write a haiku")
+    await complete(bench, goal, "three lines about tides")
+    await bench.deliver()
+    talk = asyncio.create_task(a_terminal(bench).run(bench.deliver, "Bye."))
+
+    screen.keys.send_text("/enter G1\r")
+    await screen.until("three lines about tides")
+    screen.keys.send_text("/quit\r")
+
+    assert await asyncio.wait_for(talk, 10) == 0
 
 
 async def test_end_of_input_leaves(bench: Bench, screen: Screen) -> None:
