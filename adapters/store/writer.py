@@ -9,6 +9,7 @@ Rule 3: where more is queued than one transaction takes, lanes with something ur
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,6 +20,12 @@ from bot.errors import StoreUnusable
 
 T = TypeVar("T")
 
+LINGER_S: Final = 0.01
+LANES_BUSY: Final = 4
+"""A COMMIT costs as much CPU as the rows of its units. While this many lanes write, the next one
+waits this long for more units to share it, which callers who wait for a model do not notice."""
+RECENT: Final = 16
+RECENT_S: Final = 0.2
 GROUP_MOST: Final = 256
 """Units in one transaction: past a hundred the cost of the COMMIT is already shared away."""
 
@@ -44,6 +51,8 @@ class Writer:
         self._queue: deque[Queued] = deque()
         self._wake = threading.Condition()
         self._closing = False
+        self._recent: deque[tuple[float, str]] = deque(maxlen=RECENT)
+        """When each of the last units was taken, and its lane."""
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
@@ -92,9 +101,27 @@ class Writer:
                 if self._closing:
                     return None
                 self._wake.wait()
+            self._linger()
             if len(self._queue) > self._group_most:
                 self._queue = deque(urgent_first(self._queue))
-            return [self._queue.popleft() for _ in range(min(len(self._queue), self._group_most))]
+            taken = min(len(self._queue), self._group_most)
+            batch = [self._queue.popleft() for _ in range(taken)]
+            now = time.monotonic()
+            self._recent.extend((now, queued.lane) for queued in batch)
+            return batch
+
+    def _linger(self) -> None:
+        """Wait for units of the lanes that have written lately, unless somebody is in a hurry."""
+        now = time.monotonic()
+        lanes = {lane for at, lane in self._recent if now - at < RECENT_S}
+        if len(lanes) < LANES_BUSY:
+            return
+        until = now + LINGER_S
+        while len(self._queue) < len(lanes) and not self._closing:
+            left = until - time.monotonic()
+            if left <= 0 or any(queued.urgent for queued in self._queue):
+                return
+            self._wake.wait(left)
 
     def _transact(self, batch: list[Queued]) -> list[Outcome]:
         try:
