@@ -91,11 +91,10 @@ class Seat:
 
     def exit_code(self, *, has_more_input: bool) -> int | None:
         """The code to end with once all that was started from here has settled, else None."""
-        states = [self.view.thread(id).state for id in self._opened()]
-        if not states or not all(self._is_over(state, has_more_input) for state in states):
+        threads = [self.view.thread(id) for id in self._opened()]
+        if not threads or not all(self._is_over(one, has_more_input) for one in threads):
             return None
-        codes = [SETTLED.get(state, NEEDS_PERSON_CODE) for state in states]
-        return max(codes)
+        return max(_code(one) for one in threads)
 
     def waiting_for_person(self) -> ThreadView | None:
         """The first thread started from here that waits for a person."""
@@ -122,8 +121,10 @@ class Seat:
     def _opened(self) -> Sequence[str]:
         return [id for id in self.mine if id in self.view.threads]
 
-    def _is_over(self, state: str, has_more_input: bool) -> bool:
-        return state in SETTLED or (state in NEEDS_PERSON and not has_more_input)
+    def _is_over(self, thread: ThreadView, has_more_input: bool) -> bool:
+        if _is_answered(thread) or thread.state in SETTLED:
+            return True
+        return thread.state in NEEDS_PERSON and not has_more_input
 
     def _is_own(self, seen: Seen) -> bool:
         return isinstance(seen.line, SaidLine) and seen.line.message.id in self.mine
@@ -140,6 +141,15 @@ class Seat:
         if not threads:
             return self.texts("terminal.threads.empty")
         return "\n".join(_line(thread) for thread in threads[-20:])
+
+
+def _is_answered(thread: ThreadView) -> bool:
+    """Something was said in it, and there is no goal: an ordinary question, or a refusal."""
+    return not thread.state and thread.latest is not None
+
+
+def _code(thread: ThreadView) -> int:
+    return 0 if _is_answered(thread) else SETTLED.get(thread.state, NEEDS_PERSON_CODE)
 
 
 def post_of(seen: Seen) -> Posted | Edited | None:

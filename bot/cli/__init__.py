@@ -9,6 +9,7 @@ import asyncio
 import gc
 import io
 import logging
+import os
 import secrets
 import sys
 from collections.abc import Coroutine
@@ -164,9 +165,17 @@ def chat(
 @app.command()
 def run(context: typer.Context) -> None:
     """Work at the goals until stopped, without a terminal."""
+    from bot.chat.texts import Texts
     from bot.wiring import run_until_stopped
 
-    _wait(run_until_stopped(_given(context).settings()))
+    settings = _given(context).settings()
+
+    def ready() -> None:
+        if sys.stderr.isatty():
+            told = Texts()("terminal.running", pid=os.getpid(), folder=settings.state_dir)
+            sys.stderr.write(told + "\n")
+
+    _wait(run_until_stopped(settings, on_ready=ready))
 
 
 @app.command()

@@ -182,8 +182,12 @@ async def reading(settings: Settings) -> AsyncIterator[Reading]:
         yield store
 
 
-async def run_until_stopped(settings: Settings, around: Around | None = None) -> None:
-    """Work until SIGTERM or SIGINT; a second one ends it at once.
+async def run_until_stopped(
+    settings: Settings,
+    around: Around | None = None,
+    on_ready: Callable[[], None] | None = None,
+) -> None:
+    """Work until SIGTERM or SIGINT; a second one ends it at once. `on_ready` is told of the start.
 
     Raises: as `running`, and whatever ends a part.
     """
@@ -198,6 +202,8 @@ async def run_until_stopped(settings: Settings, around: Around | None = None) ->
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped)
     async with running(settings, around) as bot:
+        if on_ready is not None:
+            on_ready()
         waits = {asyncio.create_task(stop.wait()), asyncio.create_task(bot.until_broken())}
         done, pending = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for task in pending:

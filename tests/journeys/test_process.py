@@ -132,6 +132,13 @@ def test_a_chat_in_a_pipe_whose_input_ends_says_that_a_person_is_needed(bot: Bot
     assert "waits for a person, and there is no more input" in chat.stderr
 
 
+def test_a_chat_in_a_pipe_that_asks_ends_with_the_answer(bot: Bot, api: Api) -> None:
+    chat = headway("chat", "--until-settled", "ask how far is it? !script echo", env=bot.env)
+
+    assert (chat.returncode, chat.stderr) == (0, "")
+    assert "how far is it?" in chat.stdout
+
+
 def test_a_model_that_hangs_holds_up_nobody_else_and_its_call_is_made_again(
     bot: Bot, api: Api
 ) -> None:

@@ -321,6 +321,9 @@ ENGLISH: Final[Mapping[str, str]] = {
     "terminal.left": "Goodbye. What is under way goes on when Headway runs again.",
     "terminal.ending": "The running step may end, at most {s:g} s; Ctrl-C ends it at once.",
     "terminal.starting": "Starting Headway",
+    "terminal.running": (
+        "Headway works as process {pid} in {folder}. `headway chat` joins it; Ctrl-C stops it."
+    ),
     "terminal.needs_you": "{goal} waits for a person, and there is no more input.",
     "terminal.unknown_local": (
         "There is no {name} here. What goals take follows `/goal`, as in `/goal help`. {local}"
