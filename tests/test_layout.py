@@ -36,7 +36,7 @@ LOCKS = {
 # Put together so that this file does not hold what it looks for.
 FOREIGN = {
     "the address of a package registry": re.compile(
-        r"https?://[^\s\"']*(" + r"pypi|pythonhosted|npm" + r"js|debian\.org)", re.IGNORECASE
+        r"https?://[^\s\"']*(" + r"pypi|python" + r"hosted|npm" + r"js|debian\.org)", re.IGNORECASE
     ),
     "a path of one machine": re.compile("|".join(["/work" + "/", "/ro" + "ot/", "/opt/" + "pypi"])),
     "a mocking library": re.compile("unittest" + r"\.mock|from unittest " + "import mock"),
