@@ -21,9 +21,10 @@ from bot.errors import StoreUnusable
 T = TypeVar("T")
 
 LINGER_S: Final = 0.01
-LANES_BUSY: Final = 4
-"""A COMMIT costs as much CPU as the rows of its units. While this many lanes write, the next one
-waits this long for more units to share it, which callers who wait for a model do not notice."""
+"""A COMMIT costs as much CPU as the rows of its units. Where waiting this long has brought more units
+to share it, the writer waits again, which callers who wait for a model do not notice."""
+WORTH: Final = 0.2
+"""The share of the last waits, or of COMMITs without one, during which another unit came."""
 RECENT: Final = 16
 RECENT_S: Final = 0.2
 GROUP_MOST: Final = 256
@@ -53,6 +54,7 @@ class Writer:
         self._closing = False
         self._recent: deque[tuple[float, str]] = deque(maxlen=RECENT)
         """When each of the last units was taken, and its lane."""
+        self._worth = 0.0
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
@@ -112,16 +114,17 @@ class Writer:
 
     def _linger(self) -> None:
         """Wait for units of the lanes that have written lately, unless somebody is in a hurry."""
-        now = time.monotonic()
+        began, now = len(self._queue), time.monotonic()
         lanes = {lane for at, lane in self._recent if now - at < RECENT_S}
-        if len(lanes) < LANES_BUSY:
-            return
-        until = now + LINGER_S
-        while len(self._queue) < len(lanes) and not self._closing:
-            left = until - time.monotonic()
-            if left <= 0 or any(queued.urgent for queued in self._queue):
-                return
-            self._wake.wait(left)
+        if self._worth > WORTH:
+            until = now + LINGER_S
+            while len(self._queue) < len(lanes) and not self._closing:
+                left = until - time.monotonic()
+                if left <= 0 or any(queued.urgent for queued in self._queue):
+                    break
+                self._wake.wait(left)
+        came = began > 1 or len(self._queue) > began
+        self._worth += 0.1 * (came - self._worth)
 
     def _transact(self, batch: list[Queued]) -> list[Outcome]:
         try:
