@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import uuid
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,8 @@ log = logging.getLogger(__name__)
 LOOK_S = 0.1
 GIVEN_AT_ONCE = 128
 FULL_DISK_PAUSE_S = 5.0
+EDITS_KEPT = 10_000
+"""Edits that `find` knows: many more than a restart has to look up."""
 
 
 class ConsoleChat:
@@ -45,6 +48,8 @@ class ConsoleChat:
         self._clock = clock
         self._shapes: dict[str, Shape] = {}
         """What each post shows now."""
+        self._edits: OrderedDict[str, str] = OrderedDict()
+        """Keys of the last edits, with the id of the post that each changed."""
         self._open: dict[str, Incoming] = {}
         """Said and not taken yet."""
         self._grown = asyncio.Event()
@@ -99,15 +104,15 @@ class ConsoleChat:
         except StoreUnusable as error:
             # A line that did get there is found by its key at the next try.
             raise Wait(str(error), retry_after_s=FULL_DISK_PAUSE_S) from error
-        self._shapes[line.id] = line.shape
+        self._show(line)
         return line.id
 
     async def find(self, place: Place, key: str) -> str | None:
-        """The id of the post with that key, if it is in the file."""
+        """The id of the post with that key, or that a late edit with it changed, if it is there."""
         self._refuse_others(place)
         self._catch_up()
         id = remote_id(place.thread, key)
-        return id if id in self._shapes else None
+        return id if id in self._shapes else self._edits.get(key)
 
     async def say(self, speaker: Speaker, text: str, thread: str = "", reply_to: str = "") -> str:
         """Write down what a person said, under an id of its own, and return the id."""
@@ -167,7 +172,14 @@ class ConsoleChat:
                 case Taken(id):
                     self._open.pop(id, None)
                 case Posted() | Edited():
-                    self._shapes[line.id] = line.shape
+                    self._show(line)
+
+    def _show(self, line: Posted | Edited) -> None:
+        self._shapes[line.id] = line.shape
+        if isinstance(line, Edited):
+            self._edits[line.key] = line.id
+            while len(self._edits) > EDITS_KEPT:
+                self._edits.popitem(last=False)
 
     def _refuse_others(self, place: Place) -> None:
         if (place.network, place.workspace, place.room) != (NETWORK, self.workspace, ROOM):

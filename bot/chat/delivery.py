@@ -113,8 +113,8 @@ class Delivery:
 
     async def _look_up(self, chat: Chat, due: Due) -> str | None:
         """The remote id of a row of unknown outcome, where it turns out to be there."""
-        if due.state != "unknown" or (due.kind in EDITS and due.remote):
-            # An edit may be made again: it says what is true now.
+        if due.state != "unknown" or (due.kind == "status" and due.remote):
+            # An edit of the status may be made again: it says what is true now.
             return None
         return await chat.find(due.place, due.key)
 
