@@ -16,8 +16,7 @@ Every error of Headway, split by who must act.
     │   ├── StoreUnusable        unreadable, newer, owned by another process, disk full
     │   └── NoSandbox            no working sandbox: tools are off
     └── Ours                     a defect of Headway
-        ├── IllegalMove          an event that the goal's state does not take
-        └── Fenced               a writer whose lease is gone
+        └── IllegalMove          an event that the goal's state does not take
 
 Each message says what happened, then the mend.
 """
@@ -137,7 +136,3 @@ class Ours(HeadwayError):
 
 class IllegalMove(Ours):
     """An event that the goal's state does not take; nothing has changed."""
-
-
-class Fenced(Ours):
-    """The writer's lease on the goal is gone; nothing but money was booked."""

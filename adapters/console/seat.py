@@ -101,11 +101,6 @@ class Seat:
         threads = (self.view.thread(id) for id in self._opened())
         return next((one for one in threads if one.state in NEEDS_PERSON), None)
 
-    @property
-    def is_heard(self) -> bool:
-        """True once everything said from here is taken."""
-        return all(id in self.view.taken for id in self.mine)
-
     async def _say(self, text: str) -> None:
         self._is_saying = True
         starts = not self.thread and self.opens(text)

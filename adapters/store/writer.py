@@ -55,6 +55,7 @@ class Writer:
         self._recent: deque[tuple[float, str]] = deque(maxlen=RECENT)
         """When each of the last units was taken, and its lane."""
         self._worth = 0.0
+        """How often another unit has come lately while the writer was busy or waited."""
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 

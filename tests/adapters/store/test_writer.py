@@ -47,6 +47,39 @@ async def test_what_waits_goes_into_one_group() -> None:
     assert database.groups == [results]
 
 
+async def test_the_writer_waits_for_more_where_that_has_brought_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # It ends by the lanes that have written lately, not by the time.
+    monkeypatch.setattr("adapters.store.writer.LINGER_S", 30.0)
+    monkeypatch.setattr("adapters.store.writer.RECENT_S", 60.0)
+    database = SlowDatabase()
+    writer = Writer(database)
+    database.gate.release(100)
+    for _ in range(5):
+        await asyncio.gather(*(writer.do(_job("x"), lane=str(n)) for n in range(10)))
+    database.groups.clear()
+
+    first = asyncio.create_task(writer.do(_job("first"), lane="0"))
+    await asyncio.sleep(0.002)
+    await asyncio.gather(first, *(writer.do(_job("x"), lane=str(n)) for n in range(1, 10)))
+    await writer.close()
+
+    assert [len(group) for group in database.groups] == [10]
+
+
+async def test_one_who_writes_alone_is_not_kept_waiting() -> None:
+    database = SlowDatabase()
+    writer = Writer(database)
+    database.gate.release(100)
+
+    for number in range(50):
+        await writer.do(_job("x"), lane=str(number))
+
+    assert writer._worth == 0.0
+    await writer.close()
+
+
 async def test_urgent_lanes_go_first_and_keep_their_order() -> None:
     database = SlowDatabase()
     writer = Writer(database, group_most=2)
