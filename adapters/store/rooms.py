@@ -127,6 +127,7 @@ def see_person(tx: Transaction, network: Network, speaker: Speaker) -> str:
             network=network,
             external=speaker.id,
             name=speaker.name,
+            gone_at=None,
         )
         row = tx.one(_FIND_PERSON, **of)
     assert row is not None

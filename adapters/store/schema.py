@@ -13,7 +13,7 @@ from bot.errors import StoreUnusable
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD: Final = "0001"
+HEAD: Final = "0002"
 """The revision of the tables in `adapters.store.tables`."""
 
 VERSION_SQL: Final = "SELECT version_num FROM alembic_version"

@@ -16,8 +16,9 @@ from adapters.store.tables.goals import (
     Reservation,
     Session,
 )
+from adapters.store.tables.guard import Hold, Incident, Secret, Tally
 from adapters.store.tables.mail import Endpoint, Inbox, Outbox
-from adapters.store.tables.people import Grant, Person, Room
+from adapters.store.tables.people import Claim, Grant, Offer, Person, Room, Told
 from adapters.store.tables.plans import Artifact, Fact, Occurrence, Schedule, Watch
 from adapters.store.tables.root import METADATA
 from adapters.store.tables.work import Audit, Decision, Step, Task, Turn, Wait
@@ -27,6 +28,7 @@ __all__ = [
     "Artifact",
     "Audit",
     "Checkpoint",
+    "Claim",
     "Content",
     "Decision",
     "Endpoint",
@@ -34,17 +36,23 @@ __all__ = [
     "Fact",
     "Goal",
     "Grant",
+    "Hold",
     "Inbox",
+    "Incident",
     "Lease",
     "Occurrence",
+    "Offer",
     "Outbox",
     "Person",
     "Reservation",
     "Room",
     "Schedule",
+    "Secret",
     "Session",
     "Step",
+    "Tally",
     "Task",
+    "Told",
     "Turn",
     "Wait",
     "Watch",

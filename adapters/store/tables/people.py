@@ -21,7 +21,10 @@ class Room(Table, table=True):
 
 
 class Person(Table, table=True):
-    """A person as one network knows them; the name is what they are shown as."""
+    """A person as one network knows them; the name is what they are shown as.
+
+    `gone_at` is when their network said that they had left or were deactivated.
+    """
 
     __tablename__ = "person"
     __table_args__ = (UniqueConstraint("network", "external"),)
@@ -30,6 +33,7 @@ class Person(Table, table=True):
     network: str
     external: str
     name: str
+    gone_at: float | None = None
 
 
 class Grant(Table, table=True):
@@ -47,3 +51,35 @@ class Grant(Table, table=True):
     given_by: str | None = Field(default=None, foreign_key="person.id")
     given_at: float
     expires_at: float | None = None
+
+
+class Claim(Table, table=True):
+    """A one-time code that makes whoever sends it the first admin; the code itself is not kept."""
+
+    __tablename__ = "claim"
+
+    code_hash: str = Field(primary_key=True)
+    made_at: float
+    expires_at: float
+    used_at: float | None = None
+    used_by: str | None = Field(default=None, foreign_key="person.id")
+
+
+class Offer(Table, table=True):
+    """A goal that its owner has offered to somebody, who has not said yes or no."""
+
+    __tablename__ = "offer"
+
+    goal: str = Field(primary_key=True, foreign_key="goal.id")
+    to_person: str = Field(foreign_key="person.id", index=True)
+    by: str = Field(foreign_key="person.id")
+    at: float
+
+
+class Told(Table, table=True):
+    """What is said once in a while was said then, under a key such as `stranger:PERSON`."""
+
+    __tablename__ = "told"
+
+    key: str = Field(primary_key=True)
+    at: float
