@@ -1,19 +1,15 @@
 """
 Every setting, read once.
 
-Order: what is passed in, then `HEADWAY_*` variables, then `headway.toml` (`--config`, here, the
-user's and the system's configuration folder), then the default. An unknown key or a misspelt
-variable is an error with the nearest name, never ignored.
+Their order, and what is said of a source that is wrong: `bot.settings_sources`. A new setting takes
+one field here, and may then come from each of them.
 """
 
-import difflib
 import os
-import re
-from collections.abc import Mapping
 from dataclasses import asdict, fields
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo
 
 import tzlocal
@@ -37,9 +33,19 @@ from pydantic_settings import (
 from bot.errors import BadSettings
 from bot.goals.limits import LEAST_BUDGET_TOKENS, Limits
 from bot.goals.money import NANO, Budget, Price
-
-PREFIX: Final = "HEADWAY_"
-FILE_NAME: Final = "headway.toml"
+from bot.settings_sources import (
+    FILE_NAME,
+    NESTED,
+    PREFIX,
+    FileVariables,
+    Leaf,
+    Origin,
+    found_file,
+    not_json,
+    origins,
+    refuse_unknown_variables,
+    sentence,
+)
 
 
 def default_state_dir() -> Path:
@@ -72,7 +78,7 @@ class Settings(BaseSettings):
     """What an operator may set. Frozen: a change takes a restart."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True
+        env_prefix=PREFIX, env_nested_delimiter=NESTED, extra="forbid", frozen=True
     )
     config_file: ClassVar[Path | None] = None
 
@@ -200,9 +206,9 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What is passed in, the environment, the file: in this order, and nothing else."""
+        """What is passed in, variables, files that variables name, the settings file."""
         toml = TomlConfigSettingsSource(settings_cls, cls.config_file)
-        return init_settings, env_settings, toml
+        return init_settings, env_settings, FileVariables(settings_cls), toml
 
     @property
     def database_url(self) -> str:
@@ -248,65 +254,36 @@ def read_settings(config: Path | None = None, **given: Any) -> Settings:
     Raises:
         BadSettings: a key or variable is unknown, or a value is out of range.
     """
-    _refuse_unknown_variables(os.environ)
-    path = config or _found_file()
+    refuse_unknown_variables(os.environ, Settings.model_fields)
+    path = config or found_file()
     if config is not None and not config.is_file():
         raise BadSettings(f"There is no settings file {config}. Check the path after --config.")
     reader = type("Settings", (Settings,), {"config_file": path, "__module__": __name__})
     try:
         settings = reader(**given)
     except ValidationError as error:
-        raise BadSettings(_sentence(error, path)) from error
+        known = [f"limits.{field.name}" for field in fields(Limits)] + list(Settings.model_fields)
+        raise BadSettings(sentence(error, path, known)) from error
     except SettingsError as error:
-        raise BadSettings(_not_json(str(error))) from error
-    except ValueError as error:
+        raise BadSettings(not_json(str(error))) from error
+    except (ValueError, OSError) as error:
         raise BadSettings(f"The settings cannot be read: {error}. Mend {path}.") from error
     assert isinstance(settings, Settings)
     return settings
+
+
+def traced(config: Path | None = None, **flags: Any) -> tuple[Settings, dict[Leaf, Origin]]:
+    """The settings, and where each value that is not a default comes from.
+
+    Raises:
+        BadSettings: as `read_settings`.
+    """
+    settings = read_settings(config, **flags)
+    return settings, origins(Settings, flags, settings.config_file)
 
 
 def _nano(usd_a_million: float) -> int:
     return round(usd_a_million * NANO / 1_000_000)
 
 
-def _found_file() -> Path | None:
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.environ.get("HOME", ""), ".config")
-    places = (Path(FILE_NAME), Path(home) / "headway" / FILE_NAME, Path("/etc/headway") / FILE_NAME)
-    return next((place for place in places if place.is_file()), None)
-
-
-def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
-    known = {PREFIX + name.upper() for name in Settings.model_fields}
-    for name in environ:
-        if name.startswith(PREFIX) and name.split("__")[0] not in known:
-            raise BadSettings(
-                f"The variable {name} is not a setting.{_nearest(name, known)} "
-                "Mend its name, or unset it."
-            )
-
-
-def _sentence(error: ValidationError, path: Path | None) -> str:
-    first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"])
-    where = f" (in {path}, a {PREFIX}* variable or a flag)" if path else ""
-    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        known = [f"limits.{field.name}" for field in fields(Limits)] + list(Settings.model_fields)
-        return f"{name} is not a setting{where}.{_nearest(name, known)} Mend or remove it."
-    given = first.get("input")
-    got = "" if "key" in name or isinstance(given, dict) else f", not {given!r}"
-    told = str(first["msg"]).removeprefix("Value error, ")
-    if not name:
-        return f"The settings do not go together{where}: {told}{got}. Mend one of them."
-    return f"The setting {name} is wrong{where}: {told}{got}. Mend it."
-
-
-def _not_json(told: str) -> str:
-    """Of a variable that holds a table or a list, and is not read as one."""
-    field = re.search(r'field "(\w+)"', told)
-    variable = PREFIX + field[1].upper() if field else f"A {PREFIX}* variable"
-    return f"{variable} is not JSON, as a list or a table has to be. Mend or unset it."
-
-
-def _nearest(name: str, known: Any) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean {near[0]}?" if near else ""
+__all__ = ["FILE_NAME", "PREFIX", "ModelPrice", "Settings", "read_settings", "traced"]
