@@ -20,6 +20,7 @@ from typing import Annotated, Any, Final, NoReturn, TextIO, TypeVar
 
 import typer
 
+from bot.cli.config import app as config_commands
 from bot.errors import HeadwayError, Ours
 from bot.settings import Settings, read_settings
 
@@ -53,6 +54,7 @@ app = typer.Typer(
 )
 evals = typer.Typer(no_args_is_help=True, help="Measure the models that are configured.")
 app.add_typer(evals, name="evals")
+app.add_typer(config_commands, name="config")
 
 GoalName = Annotated[str, typer.Argument(metavar="GOAL", help="A goal's number, such as G1.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
