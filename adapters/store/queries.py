@@ -29,6 +29,7 @@ INBOX, OUTBOX, STEP, SESSION = _T["inbox"], _T["outbox"], _T["step"], _T["sessio
 TURN, AUDIT, WAIT, DECISION = _T["turn"], _T["audit"], _T["wait"], _T["decision"]
 PERSON, ROOM, ENDPOINT = _T["person"], _T["room"], _T["endpoint"]
 TASK, CHECKPOINT, RESERVATION = _T["task"], _T["checkpoint"], _T["reservation"]
+HOLD, INCIDENT = _T["hold"], _T["incident"]
 
 
 def into(table: Table, *columns: str, without: tuple[str, ...] = ()) -> Any:
@@ -63,6 +64,9 @@ INSERT_LEASE: Final = into(LEASE)
 UPDATE_GOAL: Final = set_in(
     GOAL, "state", "revision", "seq", "turn", "objective", "closed_at", "due_at", "data"
 ).where(GOAL.c.id == bindparam("of_goal"))
+OWN_GOAL: Final = set_in(GOAL, "owner").where(GOAL.c.id == bindparam("of_goal"))
+"""Apart from the rest, because the column has an index and hardly ever changes."""
+DELETE_OFFER: Final = delete(_T["offer"]).where(_T["offer"].c.goal == bindparam("of_goal"))
 INSERT_EVENT: Final = into(EVENT, without=("position",))
 
 _content: Final = into(CONTENT)

@@ -23,6 +23,8 @@ from bot.goals.events import (
     MessageReceived,
     NoteLeft,
     ObjectiveEdited,
+    OwnerChanged,
+    OwnerLost,
     Paused,
     Resumed,
     Stopped,
@@ -71,11 +73,14 @@ def follow(writes: Writes, goal: Goal, entry: Entry) -> None:
             _audit(writes, goal, entry, e, verdict=e.verdict, note=e.note, evidence=e.evidence)
         case AuditFailed() as e:
             _audit(writes, goal, entry, e, failure=e.failure)
+        case OwnerChanged() as e:
+            writes.add(queries.OWN_GOAL, of_goal=goal.id, owner=e.owner)
+            writes.add(queries.DELETE_OFFER, of_goal=goal.id)
         case (
             GoalOpened() | TurnResumed() | CallLost() | WaitAsked() | DecisionAsked() | TasksPlanned()
             | NoteLeft() | Compacted() | MessageReceived() | GatesRan() | WaitFired() | WaitChecked()
             | DecisionAnswered() | DecisionExpired() | DecisionReminded() | Paused() | Stopped()
-            | Resumed() | Cancelled() | ObjectiveEdited() | BudgetSet()
+            | Resumed() | Cancelled() | ObjectiveEdited() | BudgetSet() | OwnerLost()
         ):  # fmt: skip
             pass
 

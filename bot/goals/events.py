@@ -336,6 +336,23 @@ class BudgetSet:
     at: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class OwnerChanged:
+    """Somebody took it over: it is theirs, and charged to them, from now on."""
+
+    by: str
+    owner: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerLost:
+    """Its owner may have no goals there any more: `removed` from the list, or `gone`."""
+
+    why: Literal["removed", "gone"]
+    at: float = 0.0
+
+
 Event = (
     GoalOpened
     | TurnStarted
@@ -367,6 +384,8 @@ Event = (
     | Cancelled
     | ObjectiveEdited
     | BudgetSet
+    | OwnerChanged
+    | OwnerLost
 )
 
 EVENTS: tuple[type[Event], ...] = get_args(Event)

@@ -12,6 +12,8 @@ from bot.goals.events import (
     DecisionReminded,
     MessageReceived,
     ObjectiveEdited,
+    OwnerChanged,
+    OwnerLost,
     Paused,
     Resumed,
     Stopped,
@@ -260,6 +262,21 @@ def budget_set(goal: Goal, event: BudgetSet, limits: Limits) -> Moved:
     if goal.state is State.READY and goal.opening == "wrap_up":
         raised = replace(raised, opening="resume")
     return Moved(raised, "budget_set", (ShowStatus(),))
+
+
+def owner_changed(goal: Goal, event: OwnerChanged, limits: Limits) -> Moved:
+    """It is somebody else's from now on; where it is stays."""
+    if event.owner == goal.owner:
+        raise Refused(f"Goal G{goal.number} is theirs already.", code="own_already")
+    return Moved(replace(goal, owner=event.owner), "owner_changed", (ShowStatus(),))
+
+
+def owner_lost(goal: Goal, event: OwnerLost, limits: Limits) -> Moved:
+    """Nobody stands for it: it rests after the running step, until somebody takes it over."""
+    if goal.kind == "ask":
+        return cancelled(goal, Cancelled("", event.at), limits)
+    rests = _rest(goal, "", event.at, f"owner_lost:{event.why}")
+    return Moved(rests, "owner_lost", (ShowStatus(),))
 
 
 def _counted(goal: Goal, event: MessageReceived) -> Goal:

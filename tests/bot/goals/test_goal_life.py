@@ -30,6 +30,8 @@ from bot.goals.events import (
     MessageReceived,
     NoteLeft,
     ObjectiveEdited,
+    OwnerChanged,
+    OwnerLost,
     Paused,
     Resumed,
     Stopped,
@@ -231,6 +233,12 @@ class Draws:
 
     def BudgetSet(self) -> BudgetSet:  # noqa: N802
         return BudgetSet("ann", self.draw(BUDGETS))
+
+    def OwnerChanged(self) -> OwnerChanged:  # noqa: N802
+        return OwnerChanged("ben", self.draw(st.sampled_from(["ann", "ben"])))
+
+    def OwnerLost(self) -> OwnerLost:  # noqa: N802
+        return OwnerLost(self.draw(st.sampled_from(["removed", "gone"])))
 
 
 class GoalLife(RuleBasedStateMachine):

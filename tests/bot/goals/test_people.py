@@ -1,5 +1,8 @@
 """What people do: answers, expiry, pause and resume, messages in the middle."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
 from bot.errors import IllegalMove, Refused
@@ -8,6 +11,8 @@ from bot.goals.events import (
     DecisionExpired,
     DecisionReminded,
     ObjectiveEdited,
+    OwnerChanged,
+    OwnerLost,
     Paused,
     Resumed,
     Stopped,
@@ -307,3 +312,49 @@ def test_a_journal_folds_by_its_outcomes_whatever_the_rules_of_today() -> None:
     life = lives.in_deciding().take(an_answer(), TurnStarted())
 
     assert replay(life.journal) == life.goal
+
+
+@pytest.mark.parametrize("enter", [lives.in_working, lives.in_deciding, lives.in_over_budget])
+def test_a_goal_that_changes_hands_stays_where_it_is(enter: Callable[[], Life]) -> None:
+    life = enter()
+    before = life.goal
+
+    life.take(OwnerChanged("ben", "ben"))
+
+    assert life.goal == replace(before, owner="ben", seq=before.seq + 1)
+    assert replay(life.journal) == life.goal
+
+
+def test_a_goal_is_not_handed_to_its_owner() -> None:
+    with pytest.raises(Refused) as refused:
+        lives.in_working().take(OwnerChanged("ann", "ann"))
+
+    assert refused.value.code == "own_already"
+
+
+def test_a_goal_that_lost_its_owner_rests_and_a_new_one_resumes_it_with_its_question() -> None:
+    life = lives.in_deciding()
+
+    life.take(OwnerLost("gone"))
+    rests = life.goal
+    life.take(OwnerChanged("ben", "ben"), Resumed("ben"))
+
+    assert (rests.state, rests.reason, rests.by) == (State.PAUSED, "owner_lost:gone", "")
+    assert rests.decision is not None
+    assert life.goal.state is State.DECIDING
+    assert life.goal.reason == ""
+
+
+def test_a_running_turn_of_a_lost_owner_lets_its_step_end() -> None:
+    life = lives.in_working()
+
+    life.take(OwnerLost("removed"))
+
+    assert life.goal.turn_open
+    assert not [one for one in life.last if isinstance(one, StopTurn)]
+
+
+def test_an_ordinary_turn_of_a_lost_owner_is_over() -> None:
+    life = Life(kind="ask").take(OwnerLost("removed"))
+
+    assert life.goal.state is State.CANCELLED

@@ -24,6 +24,8 @@ from bot.goals.events import (
     GoalOpened,
     NoteLeft,
     ObjectiveEdited,
+    OwnerChanged,
+    OwnerLost,
     Paused,
     Resumed,
     Stopped,
@@ -93,6 +95,8 @@ ROWS: Final[dict[str, Callable[[Life], Event]]] = {
     "cancel": lambda life: Cancelled("ann"),
     "edit": lambda life: ObjectiveEdited("ann", "o2"),
     "budget": lambda life: BudgetSet("ann", life.goal.budget),
+    "new owner": lambda life: OwnerChanged("ben", "ben"),
+    "owner lost": lambda life: OwnerLost("removed"),
 }
 
 EXPECTED: Final = """
@@ -129,6 +133,8 @@ resume        | =         | =         | =         | ready     | !open_decision |
 cancel        | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled    | !final    | !final
 edit          | =         | =         | ready     | ready     | ready     | ready     | =         | =         | =         | ready     | =            | !final    | !final
 budget        | =         | =         | =         | =         | =         | =         | =         | =         | =         | =         | =            | !final    | !final
+new owner     | =         | =         | =         | =         | =         | =         | =         | =         | =         | =         | =            | !final    | !final
+owner lost    | paused    | paused    | paused    | paused    | paused    | paused    | .         | .         | .         | .         | .            | .         | .
 """
 """`=` stays, `.` is no move for a worker or timer, `!code` is refused to a person with that code."""
 
