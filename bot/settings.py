@@ -102,8 +102,9 @@ class Settings(BaseSettings):
     api_key_file: Path | None = Field(
         default=None, description="A file holding the key; read again when the key is refused."
     )
-    provider: Literal["anthropic", "bedrock", "vertex"] = Field(
-        default="anthropic", description="Whose endpoint serves the model."
+    provider: Literal["anthropic", "bedrock", "vertex", "rehearsed"] = Field(
+        default="anthropic",
+        description="Whose endpoint serves the model. `rehearsed`: a script, for a try-out without a key.",
     )
     base_url: str = Field(
         default="", description="Another address that speaks the Messages API. Empty: Anthropic's."
@@ -159,6 +160,18 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="What is written to standard error."
     )
+    log_format: Literal["auto", "text", "json"] = Field(
+        default="auto",
+        description="How: a JSON object a line, or plain lines. `auto`: plain on a terminal only.",
+    )
+    private_listen: str = Field(
+        default="",
+        description="Where health and metrics are served: 127.0.0.1:8377, or unix:/PATH. Empty: "
+        "nowhere.",
+    )
+    public_listen: str = Field(
+        default="", description="Where networks reach it from outside: HOST:PORT. Empty: nowhere."
+    )
     limits: Limits = Field(
         default_factory=Limits, description="Numbers of the goal's life, each by its own name."
     )
@@ -178,6 +191,15 @@ class Settings(BaseSettings):
                 raise ValueError(
                     "no zone of that name is known, give one such as Europe/Berlin"
                 ) from error
+        return value
+
+    @field_validator("private_listen", "public_listen")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        host, _, port = value.rpartition(":")
+        is_port = port.isascii() and port.isdecimal() and int(port) < 65_536
+        if value and not value.removeprefix("unix:").startswith("/") and not (host and is_port):
+            raise ValueError("give an address and a port, such as 127.0.0.1:8377, or unix:/PATH")
         return value
 
     @field_validator("limits")

@@ -17,6 +17,7 @@ from bot.errors import ByOperator, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import CallLost
 from bot.goals.goal import Goal, State
 from bot.goals.instructions import Instruction, StopTurn
+from bot.ports.at_work import work_at
 from bot.ports.clock import Clock
 from bot.ports.journal import Journal, Lease, Leases, Unit
 from scheduler.alarms import Alarms
@@ -234,6 +235,7 @@ class Worker:
             self._epochs.get(goal.id) == lease.epoch and self._is_due(goal) and not self._stopping
         ):
             before = goal.seq
+            work_at(goal)
             try:
                 goal = await self._runners[goal.state].run(Lease(goal, lease.epoch))
             except (IllegalMove, Refused) as error:

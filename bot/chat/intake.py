@@ -104,7 +104,8 @@ class Intake:
         inbox, ref = self._desk.inbox, reference(message.id)
         if isinstance(error, IllegalMove) and not await self._is_waiting(message):
             return True
-        log.error("Message %s cannot be handled (ref %s)", message.id, ref, exc_info=error)
+        told, more = (message.id, ref), {"ref": ref}
+        log.error("Message %s cannot be handled (ref %s)", *told, exc_info=error, extra=more)
         if await inbox.failed(message.id, f"{type(error).__name__} (ref {ref})") < 3:
             return False
         text = self._desk.manner.texts("said.failed", ref=ref)
@@ -112,7 +113,7 @@ class Intake:
             thread = await self._desk.rooms.begin(message.place)
             await self._desk.outbox.say(thread.session, f"failed:{message.id}", text)
         except HeadwayError as unsaid:
-            log.error("That cannot be said either (ref %s): %s", ref, unsaid)
+            log.error("That cannot be said either (ref %s): %s", ref, unsaid, extra=more)
         return True
 
     async def _is_waiting(self, message: Incoming) -> bool:

@@ -16,10 +16,11 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn, TextIO, TypeVar
+from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 import typer
 
+from adapters.telemetry.logs import configure
 from bot.cli.config import app as config_commands
 from bot.errors import HeadwayError, Ours
 from bot.settings import Settings, read_settings
@@ -34,7 +35,6 @@ and 10 cost a tenth of the start and of each turn."""
 SWITCH_S: Final = 0.0005
 """The store's writer lets go of the interpreter at each statement. Python's default lets a busy loop
 keep it for 5 ms each time."""
-LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 EPILOG: Final = (
     "For example:\n\n"
     '[cyan]headway chat "write a haiku about tides into tides.txt"[/]\n\n'
@@ -71,18 +71,8 @@ class Given:
         """The settings, with flags before all else. Raises BadSettings."""
         flags: dict[str, Any] = {} if self.state_dir is None else {"state_dir": self.state_dir}
         settings = read_settings(self.config, **flags)
-        logging.basicConfig(
-            level=settings.log_level.upper(), format=LOG_FORMAT, handlers=[_ToStderr()]
-        )
+        configure(settings.log_level, settings.log_format)
         return settings
-
-
-class _ToStderr(logging.StreamHandler[TextIO]):
-    """Writes to what standard error is now: a terminal's prompt puts itself in its place."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.setStream(sys.stderr)
-        super().emit(record)
 
 
 def tune() -> None:
@@ -257,6 +247,6 @@ def _given(context: typer.Context) -> Given:
 def _told(error: HeadwayError) -> int:
     """Print an error as people read it; returns its exit code."""
     ref = "".join(secrets.choice("23456789ABCDEFGHJKLMNPQRSTUVWXYZ") for _ in range(4))
-    log.info("%s (ref %s)", error, ref, exc_info=error)
+    log.info("%s (ref %s)", error, ref, exc_info=error, extra={"ref": ref})
     sys.stderr.write(f"{error} (ref {ref})\n")
     return error.exit_code

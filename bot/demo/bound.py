@@ -4,13 +4,13 @@ It ends when its standard input does, so that a demo that is killed leaves nothi
 """
 
 import asyncio
-import logging
 import os
 import signal
 import sys
 import threading
 from pathlib import Path
 
+from adapters.telemetry.logs import configure
 from bot.errors import HeadwayError
 from bot.settings import read_settings
 from bot.wiring import run_until_stopped
@@ -21,7 +21,7 @@ def main() -> int:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         settings = read_settings(Path(sys.argv[1]))
-        logging.basicConfig(level=settings.log_level.upper(), stream=sys.stderr)
+        configure(settings.log_level, settings.log_format)
         asyncio.run(run_until_stopped(settings))
     except HeadwayError as error:
         sys.stderr.write(f"{error}\n")

@@ -1,0 +1,1 @@
+"""What an operator sees of a running process: log lines, metrics, health. Imports nothing by itself."""

@@ -1,0 +1,1 @@
+"""Tests of log lines, metrics and health."""
