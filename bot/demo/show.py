@@ -1,7 +1,6 @@
 """`headway demo` from its first line to its last: what it runs on, the play, what it comes to."""
 
 import asyncio
-import shutil
 import signal
 import sys
 import time
@@ -24,6 +23,7 @@ from bot.errors import HeadwayError, NoSandbox
 from bot.ports.sandbox import Sandbox
 from bot.settings import Settings, read_settings
 from bot.wiring import build_sandbox
+from bot.wiring.program import program
 
 THREAD: Final = "demo"
 WRITE_S: Final = 20.0
@@ -161,7 +161,7 @@ def _closed(screen: Screen, ending: Ending, workspace: Path, stage: Stage, *, ke
 
 
 def _next(stage: Stage, *, keep: bool) -> list[tuple[str, str]]:
-    headway = _program()
+    headway = program()
     look = (f"{headway} demo --keep", "again, and its folder stays: look at what is in it")
     if keep:
         look = (
@@ -173,15 +173,6 @@ def _next(stage: Stage, *, keep: bool) -> list[tuple[str, str]]:
         (f"{headway} doctor", "is everything ready for goals of your own?"),
         (f"{headway} chat", "set one, with ANTHROPIC_API_KEY set"),
     ]
-
-
-def _program() -> str:
-    """The command as it can be typed here."""
-    path = Path(sys.argv[0])
-    if path.name != "headway" or shutil.which("headway") == str(path):
-        return "headway"
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _end_at_once(stage: Stage, *, keep: bool) -> None:

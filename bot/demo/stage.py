@@ -53,7 +53,8 @@ class Stage:
     @property
     def is_rehearsed(self) -> bool:
         """True where no key was given and so a written script answers."""
-        return self.own.provider == "anthropic" and not self.own.key()
+        own = self.own
+        return own.provider == "rehearsed" or (own.provider == "anthropic" and not own.key())
 
     @property
     def config(self) -> Path:
@@ -139,7 +140,7 @@ class Stage:
             "state_dir": str(self.folder / "state"),
             "database": "",
             "sandbox": self.own.sandbox,
-            "provider": self.own.provider,
+            "provider": "anthropic" if self.is_rehearsed else self.own.provider,
             "region": self.own.region,
             "project": self.own.project,
             "prices": {name: price.model_dump() for name, price in self.own.prices.items()},

@@ -3,19 +3,26 @@
 import asyncio
 import logging
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import SecretStr
 
 from adapters.claude.endpoint_state import EndpointState, Trouble
 from adapters.store.open import Store
 from bot.errors import BadSettings, HeadwayError
 from bot.ports.clock import Clock
 from bot.ports.journal import EndpointRow
-from bot.settings import Settings
+from bot.settings import ModelPrice, Settings
+from bot.wiring.program import program
 
 if TYPE_CHECKING:
     from adapters.claude.endpoint import ClaudeModel
 
 log = logging.getLogger(__name__)
+
+REHEARSED: Final = "rehearsed"
+REPLY_S: Final = 0.4
+"""How long the rehearsed model takes for a reply, so that one can watch."""
 
 
 def build_model(settings: Settings, clock: Clock, **more: Any) -> "ClaudeModel":
@@ -27,7 +34,12 @@ def build_model(settings: Settings, clock: Clock, **more: Any) -> "ClaudeModel":
     if settings.provider == "anthropic" and not settings.key():
         raise BadSettings(
             "There is no key for the model. Set ANTHROPIC_API_KEY or HEADWAY_API_KEY, "
-            "or see `headway demo`, which needs none."
+            f"let `{program()} init` ask for one, or see `{program()} demo`, which needs none."
+        )
+    if settings.provider == REHEARSED:
+        raise BadSettings(
+            "The model is rehearsed, a script that only `chat` and `run` start: there is nothing to "
+            f"ask it. Let `{program()} init` set a real one."
         )
     # Loading the SDK takes a second, and whoever only reads needs none.
     from adapters.claude.clients import Endpoint
@@ -52,6 +64,8 @@ async def open_model(
     stack: AsyncExitStack, settings: Settings, clock: Clock, store: Store
 ) -> "ClaudeModel":
     """The endpoint, going on from what an earlier process knew of its trouble."""
+    if settings.provider == REHEARSED:
+        settings = await rehearsed(stack, settings)
     rows = {row.name: row for row in await store.leases.endpoints()}
     keeper = _EndpointKeeper(store)
     model = build_model(
@@ -65,6 +79,29 @@ async def open_model(
     stack.push_async_callback(model.aclose)
     stack.push_async_callback(keeper.close)
     return model
+
+
+async def rehearsed(stack: AsyncExitStack, settings: Settings) -> Settings:
+    """Serve the rehearsed model from this process; the settings that reach it, at no cost."""
+    from adapters.rehearsal.delivery import Pace
+    from adapters.rehearsal.server import Options, Rehearsal, serving
+    from adapters.rehearsal.tryout import script
+
+    rehearsal = Rehearsal(script, Options(keys=(REHEARSED,), pace=Pace(duration_s=REPLY_S)))
+    port = await stack.enter_async_context(serving(rehearsal.app()))
+    stack.callback(rehearsal.delivery.release)
+    log.warning("The model is REHEARSED: a script answers. Nothing is sent or charged.")
+    free = ModelPrice(input=0, output=0)
+    return settings.model_copy(
+        update={
+            "provider": "anthropic",
+            "base_url": f"http://127.0.0.1:{port}",
+            "api_key": SecretStr(REHEARSED),
+            "api_key_file": None,
+            "fallback_models": (),
+            "prices": {settings.model: free, settings.audit_model: free},
+        }
+    )
 
 
 class _EndpointKeeper:

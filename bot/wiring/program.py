@@ -1,0 +1,14 @@
+"""How the person typed this program, so that a sentence names a command that works for them."""
+
+import shutil
+import sys
+from pathlib import Path
+
+
+def program() -> str:
+    """`headway` where that is on PATH, else the path of the command, short where it can be."""
+    path = Path(sys.argv[0])
+    if path.name != "headway" or shutil.which("headway") == str(path):
+        return "headway"
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
