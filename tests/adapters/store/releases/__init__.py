@@ -1,0 +1,1 @@
+"""One database of each release, and how they are made and used."""
