@@ -14,6 +14,7 @@ Every error of Headway, split by who must act.
     │   ├── BadSettings          a setting is unknown, misspelt or out of range
     │   ├── ModelRefusesUs       the key, the bill or a permission of the endpoint
     │   ├── StoreUnusable        unreadable, newer, owned by another process, disk full
+    │   ├── SecretsUnusable      the key file, or what is sealed under it, cannot be used
     │   └── NoSandbox            no working sandbox: tools are off
     └── Ours                     a defect of Headway
         └── IllegalMove          an event that the goal's state does not take
@@ -118,6 +119,10 @@ class StoreUnusable(ByOperator):
     """The database is unreadable, newer than this version, owned by another process or full."""
 
     exit_code = 74
+
+
+class SecretsUnusable(ByOperator):
+    """The secret key cannot be read or trusted, or a sealed secret does not open under it."""
 
 
 class AlreadyOwned(StoreUnusable):

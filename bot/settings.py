@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict, fields
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
 import tzlocal
@@ -48,6 +48,9 @@ from bot.settings_sources import (
 )
 
 
+KEY_FILE: Final = "secret.key"
+
+
 def default_state_dir() -> Path:
     """`$XDG_STATE_HOME/headway`, else `~/.local/state/headway`, else `.headway` here."""
     root = os.environ.get("XDG_STATE_HOME")
@@ -55,6 +58,20 @@ def default_state_dir() -> Path:
         return Path(root) / "headway"
     home = os.environ.get("HOME")
     return Path(home) / ".local/state/headway" if home else Path(".headway")
+
+
+def default_key_file() -> Path:
+    """Where the secret key lies: `secret.key` among systemd's credentials, if it is there; else in
+    the user's configuration folder (`$XDG_CONFIG_HOME/headway`, `~/.config/headway`); without one,
+    in /etc/headway.
+    """
+    handed = os.environ.get("CREDENTIALS_DIRECTORY")
+    if handed and (Path(handed) / KEY_FILE).is_file():
+        return Path(handed) / KEY_FILE
+    root, home = os.environ.get("XDG_CONFIG_HOME"), os.environ.get("HOME")
+    if root or home:
+        return (Path(root) if root else Path(home or "") / ".config") / "headway" / KEY_FILE
+    return Path("/etc/headway") / KEY_FILE
 
 
 class ModelPrice(BaseModel):
@@ -93,6 +110,7 @@ class Settings(BaseSettings):
     )
     database: str = Field(
         default="",
+        repr=False,
         description="Database URL. Empty: SQLite in the state folder. PostgreSQL: postgresql://...",
     )
     api_key: SecretStr = Field(
@@ -101,6 +119,15 @@ class Settings(BaseSettings):
     )
     api_key_file: Path | None = Field(
         default=None, description="A file holding the key; read again when the key is refused."
+    )
+    secret_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="Key that tokens, seeds and secrets are sealed under. Empty: in a file.",
+    )
+    secret_key_file: Path | None = Field(
+        default=None,
+        description="The file that holds it, outside the state folder; made when first needed. "
+        "Empty: secret.key among systemd's credentials or in the user's configuration folder.",
     )
     provider: Literal["anthropic", "bedrock", "vertex", "rehearsed"] = Field(
         default="anthropic",
@@ -176,7 +203,7 @@ class Settings(BaseSettings):
         default_factory=Limits, description="Numbers of the goal's life, each by its own name."
     )
 
-    @field_validator("state_dir", "workspaces")
+    @field_validator("state_dir", "workspaces", "secret_key_file")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         return value and value.expanduser().absolute()
@@ -236,6 +263,11 @@ class Settings(BaseSettings):
     def database_url(self) -> str:
         """The database's URL, with the default filled in."""
         return self.database or f"sqlite:///{self.state_dir / 'headway.db'}"
+
+    @property
+    def key_file(self) -> Path:
+        """The file of the secret key, with the default filled in."""
+        return self.secret_key_file or default_key_file()
 
     @property
     def workspaces_dir(self) -> Path:

@@ -1,0 +1,165 @@
+"""
+Known secret values, taken out of whatever leaves the process.
+
+Rule 1: a value is found as it is and as it is usually written elsewhere: in a URL, in JSON, in HTML,
+        as base64 at any of its three alignments, as hex, and with white space anywhere inside (a
+        line that was wrapped).
+Rule 2: what stands in its place names the secret: `[secret NAME]`.
+Rule 3: a value once known stays known while the process lives: an old key is secret, too.
+Rule 4: what is shorter than six characters is never taken out: it would be found in everything.
+"""
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final, TypeVar
+from urllib.parse import quote, quote_plus
+
+T = TypeVar("T")
+
+LEAST: Final = 6
+"""Characters of a value that can be told from ordinary words."""
+LEAST_LINE: Final = 20
+"""Characters of a line of a longer secret (a private key) that is secret by itself."""
+_LONG: Final = 16
+_SAMPLE: Final = 8
+_STRIDE: Final = _LONG - _SAMPLE + 1
+"""Eight characters at every ninth place: one of them lies wholly in whatever has sixteen or more."""
+_FEW: Final = 48
+"""So many forms are looked for one by one in the time that the look at every ninth place takes."""
+
+
+class Redactor:
+    """What is known to be secret, and the way to say it without saying it. Any thread may ask."""
+
+    def __init__(self, known: Mapping[str, str] | None = None) -> None:
+        self._values: dict[str, str] = {}
+        """The name of each value."""
+        self._index = _Index({})
+        for name, value in (known or {}).items():
+            self.learn(name, value)
+
+    def learn(self, name: str, value: str) -> str:
+        """From now on `value` is `[secret NAME]`. Returns the value."""
+        if value not in self._values:
+            self._values = {**self._values, value: name}
+        return value
+
+    def text(self, text: str) -> str:
+        """The text without any known value."""
+        if not self._values or len(text) < LEAST:
+            return text
+        index = self._indexed()
+        found = index.found("".join(text.split()))
+        if not found:
+            return text
+        pattern = "|".join(r"\s*".join(map(re.escape, form)) for form in found)
+        return re.sub(pattern, lambda one: mark(index.names["".join(one[0].split())]), text)
+
+    def names_in(self, text: str) -> tuple[str, ...]:
+        """The names of the secrets whose values or marks stand in the text, each once."""
+        if not self._values:
+            return ()
+        index = self._indexed()
+        found = {index.names[form] for form in index.found("".join(text.split()))}
+        names = dict.fromkeys(self._values.values())
+        return tuple(name for name in names if name in found or mark(name) in text)
+
+    def all(self, value: T) -> T:
+        """The value with every text in it redacted: of mappings, sequences and dataclasses."""
+        redacted: T = self._walked(value) if self._values else value
+        return redacted
+
+    def _indexed(self) -> "_Index":
+        index, values = self._index, self._values
+        if index.values is not values:
+            index = self._index = _Index(values)
+        return index
+
+    def _walked(self, value: Any) -> Any:
+        if type(value) is str:
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self._walked(key): self._walked(inner) for key, inner in value.items()}
+        if type(value) in (tuple, list, set, frozenset):
+            return type(value)(self._walked(inner) for inner in value)
+        if is_dataclass(value) and not isinstance(value, type):
+            return self._walked_fields(value)
+        return value
+
+    def _walked_fields(self, value: Any) -> Any:
+        changed = {}
+        for field in fields(value):
+            before = getattr(value, field.name)
+            after = self._walked(before)
+            if field.init and after != before:
+                changed[field.name] = after
+        return replace(value, **changed) if changed else value
+
+
+class _Index:
+    """The forms of all values, ready to be looked for."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = values
+        names: dict[str, str] = {}
+        for value, name in values.items():
+            for form in forms(value):
+                names.setdefault(form, name)
+        ordered = sorted(names, key=len, reverse=True)
+        self.names = {form: names[form] for form in ordered}
+        self._long = tuple(form for form in ordered if len(form) >= _LONG)
+        self._short = tuple(form for form in ordered if len(form) < _LONG)
+        self._samples = frozenset(
+            form[at : at + _SAMPLE] for form in self._long for at in range(len(form) - _SAMPLE + 1)
+        )
+
+    def found(self, dense: str) -> list[str]:
+        """The forms that stand in a text without white space, longest first."""
+        long = self._long
+        if len(long) > _FEW:
+            sampled = [dense[at : at + _SAMPLE] for at in range(0, len(dense), _STRIDE)]
+            long = () if self._samples.isdisjoint(sampled) else long
+        return [form for form in (*long, *self._short) if form in dense]
+
+
+def mark(name: str) -> str:
+    """What stands where a secret's value stood."""
+    return f"[secret {name}]"
+
+
+def forms(value: str) -> frozenset[str]:
+    """What a value looks like where it leaks, each form without white space."""
+    texts = [value, *(line for line in value.splitlines() if len(line.strip()) >= LEAST_LINE)]
+    found = {form for text in texts for form in _written(text.strip())}
+    dense = {"".join(form.split()) for form in found}
+    return frozenset(form for form in dense if len(form) >= LEAST)
+
+
+def _written(text: str) -> Iterator[str]:
+    if len("".join(text.split())) < LEAST:
+        return
+    yield text
+    for quoted in (quote(text, safe=""), quote(text), quote_plus(text)):
+        yield quoted
+        yield re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quoted)
+    for told in (text, html.escape(text)):
+        yield told
+        for ascii_only in (True, False):
+            yield json.dumps(told, ensure_ascii=ascii_only)[1:-1]
+    yield repr(text)[1:-1]
+    raw = text.encode("utf-8", "surrogatepass")
+    yield raw.hex()
+    yield raw.hex().upper()
+    for before in range(3):
+        yield from _base64(raw, before)
+
+
+def _base64(raw: bytes, before: int) -> Iterator[str]:
+    """The characters that say nothing but `raw`, where `before` bytes stand before it in a group."""
+    first, last = -(-before * 8 // 6), (before + len(raw)) * 8 // 6
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(bytes(before) + raw).decode("ascii")[first:last]
