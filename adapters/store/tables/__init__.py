@@ -7,6 +7,7 @@ Rule 2: times are seconds since 1970, UTC; money is whole nano-dollars; JSON is 
 Rule 3: `event` only grows: triggers refuse updates and deletes.
 """
 
+from adapters.store.tables.erasures import Erasure
 from adapters.store.tables.goals import (
     Checkpoint,
     Content,
@@ -32,6 +33,7 @@ __all__ = [
     "Content",
     "Decision",
     "Endpoint",
+    "Erasure",
     "Event",
     "Fact",
     "Goal",

@@ -17,6 +17,7 @@ def upgrade() -> None:
     _make_hold()
     _make_secret()
     _make_incident()
+    _make_erasure()
 
 
 def _make_claim() -> None:
@@ -115,4 +116,24 @@ def _make_incident() -> None:
         unique=True,
         sqlite_where=sa.text("recovered_at IS NULL"),
         postgresql_where=sa.text("recovered_at IS NULL"),
+    )
+
+
+def _make_erasure() -> None:
+    op.create_table(
+        "erasure",
+        sa.Column("person", sa.String(), nullable=False),
+        sa.Column("asked_at", sa.Float(), nullable=False),
+        sa.Column("due_at", sa.Float(), nullable=False),
+        sa.Column("keeps_mentions", sa.Boolean(), nullable=False),
+        sa.Column("done_at", sa.Float(), nullable=True),
+        sa.PrimaryKeyConstraint("person", name=op.f("pk_erasure")),
+        sa.ForeignKeyConstraint(["person"], ["person.id"], name=op.f("fk_erasure_person")),
+    )
+    op.create_index(
+        "erasure_waiting",
+        "erasure",
+        ["due_at"],
+        sqlite_where=sa.text("done_at IS NULL"),
+        postgresql_where=sa.text("done_at IS NULL"),
     )
