@@ -27,9 +27,16 @@ LEASE_S: Final = 30.0
 ASKED_AT_ONCE: Final = 64
 """Goals looked at in one query."""
 
+_UNHELD: Final = text(
+    "NOT EXISTS (SELECT 1 FROM hold WHERE hold.scope IN ('all', 'restore')"
+    " OR hold.scope = 'person:' || goal.owner OR hold.scope = 'room:' ||"
+    " (SELECT held.room FROM session AS held WHERE held.id = goal.session))"
+)
+"""Read while `beside` the holds: see `adapters.store.holds`."""
+
 _G, _L, _E, _S = queries.GOAL, queries.LEASE, queries.ENDPOINT, queries.SESSION
 _FREE: Final = or_(_L.c.worker == "", _L.c.until <= bindparam("of_now"))
-_TAKEN: Final = (_G.c.id, _G.c.data, _L.c.epoch)
+_TAKEN: Final = (_G.c.id, _G.c.data, _L.c.epoch, _L.c.worker)
 
 
 def _at_home(query: Select[Any]) -> Select[Any]:
@@ -39,7 +46,7 @@ def _at_home(query: Select[Any]) -> Select[Any]:
 
 def _due(*columns: Any) -> Any:
     joined = select(*columns).join(_L, _L.c.goal == _G.c.id)
-    return joined.where(text("goal.due_at IS NOT NULL"))
+    return joined.where(text("goal.due_at IS NOT NULL"), _UNHELD)
 
 
 _CLAIM: Final = (
@@ -84,6 +91,11 @@ _STOPPED: Final = select(_G.c.data).where(
     text("state IN ('paused', 'cancelled')"),
 )
 
+_KEPT: Final = select(_L.c.goal, _L.c.epoch).where(
+    _L.c.goal.in_([bindparam(f"of_{n}") for n in range(ASKED_AT_ONCE)]),
+    _L.c.worker == bindparam("of_worker"),
+)
+
 _C: Final = queries.RESERVATION
 _ABANDONED: Final = (
     select(_C.c.goal, _C.c.call)
@@ -110,26 +122,30 @@ class StoreLeases:
         self._readers = readers
         self._lease_s = lease_s
         self._home = home
+        self.takeovers = 0
+        """Leases taken since the start that had lapsed in another worker's hands."""
 
     async def claim(self, worker: str, *, limit: int) -> tuple[Lease, ...]:
         """Take due goals that nobody holds, oldest due first, bumping each one's epoch."""
 
-        def job(tx: Transaction) -> tuple[Lease, ...]:
+        def job(tx: Transaction) -> tuple[tuple[Lease, ...], int]:
+            tx.beside("hold")
             now = tx.now()
             query, of = self._at_home(_CLAIM, _CLAIM_AT_HOME)
             rows = tx.all(query, of_now=now, of_limit=limit, **of)
-            return tuple(
-                _take(tx, worker, row, now + self._lease_s)
-                for row in rows
-                if self._is_at_home(tx, row)
-            )
+            ours = [row for row in rows if self._is_at_home(tx, row)]
+            leases = tuple(_take(tx, worker, row, now + self._lease_s) for row in ours)
+            return leases, sum(row[3] not in ("", worker) for row in ours)
 
-        return await self._writer.do(job)
+        leases, taken_over = await self._writer.do(job)
+        self.takeovers += taken_over
+        return leases
 
     async def claim_one(self, worker: str, goal: str) -> Lease | None:
         """Take this goal if it is due and nobody else holds it."""
 
         def job(tx: Transaction) -> Lease | None:
+            tx.beside("hold")
             now = tx.now()
             query, of = self._at_home(_CLAIM_ONE, _CLAIM_ONE_AT_HOME)
             row = tx.one(query, of_now=now, of_goal=goal, of_worker=worker, **of)
@@ -170,6 +186,19 @@ class StoreLeases:
             return None if row is None else row[0]
 
         return await self._writer.do(job)
+
+    async def lost(self, worker: str, held: Mapping[str, int]) -> frozenset[str]:
+        """Those of the leases (goal -> epoch) that a hold or another worker has ended."""
+
+        def query(reader: Reader) -> frozenset[str]:
+            goals, kept = tuple(held), set[tuple[str, int]]()
+            for start in range(0, len(goals), ASKED_AT_ONCE):
+                asked = [*goals[start : start + ASKED_AT_ONCE], *[""] * ASKED_AT_ONCE]
+                of = {f"of_{n}": asked[n] for n in range(ASKED_AT_ONCE)}
+                kept.update((row[0], row[1]) for row in reader.all(_KEPT, **of, of_worker=worker))
+            return frozenset(goal for goal, epoch in held.items() if (goal, epoch) not in kept)
+
+        return await self._readers.glance(query)
 
     async def stopped(self, goals: Sequence[str]) -> frozenset[str]:
         """Those of the goals that a person has stopped or cancelled."""
@@ -233,9 +262,9 @@ class StoreLeases:
 
     def _is_at_home(self, tx: Transaction, row: Row) -> bool:
         """True once the goal's workspace is ours to use; another process may be quicker."""
-        if not self._home or row[4] == self._home:
+        if not self._home or row[5] == self._home:
             return True
-        return tx.run(_SETTLE, of_session=row[3], home=self._home) == 1
+        return tx.run(_SETTLE, of_session=row[4], home=self._home) == 1
 
 
 def void_leases(tx: Transaction) -> int:

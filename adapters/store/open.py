@@ -6,17 +6,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from adapters.store.doors import StoreDoors
+from adapters.store.figures import StoreFigures
+from adapters.store.holds import StoreHolds
+from adapters.store.incidents import StoreIncidents
 from adapters.store.journal import StoreJournal
 from adapters.store.leases import LEASE_S, StoreLeases
 from adapters.store.mail import StoreInbox, StoreOutbox
+from adapters.store.people import StorePeople
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
+from adapters.store.room_settings import StoreRoomBook
 from adapters.store.rooms import StoreRooms
+from adapters.store.timed import Timed
 from adapters.store.transaction import Database
 from adapters.store.writer import Writer
 from bot.errors import BadSettings
 from bot.goals.limits import Limits
 from bot.ports.clock import Clock
+from bot.ports.figures import Commits
 
 SQLITE: Final = "sqlite:///"
 POSTGRES: Final = ("postgresql://", "postgresql+psycopg://", "postgres://")
@@ -32,7 +40,14 @@ class Store:
     outbox: StoreOutbox
     rooms: StoreRooms
     records: StoreRecords
+    figures: StoreFigures
+    people: StorePeople
+    doors: StoreDoors
+    room_book: StoreRoomBook
+    holds: StoreHolds
+    incidents: StoreIncidents
     writer: Writer
+    commits: Commits
     hurry: Callable[[], None]
     """From now on nobody waits for a database that is out of reach."""
 
@@ -59,7 +74,8 @@ async def open_store(
     """
     async with AsyncExitStack() as stack:
         database, source, hurry = _connected(stack, url, clock, state_dir)
-        writer = Writer(database)
+        timed = Timed(database)
+        writer = Writer(timed)
         stack.push_async_callback(writer.close)
         readers = Readers(source)
         stack.push_async_callback(readers.close)
@@ -70,7 +86,14 @@ async def open_store(
             outbox=StoreOutbox(writer),
             rooms=StoreRooms(writer, readers),
             records=StoreRecords(readers),
+            figures=StoreFigures(readers, clock.now),
+            people=StorePeople(writer, readers),
+            doors=StoreDoors(writer, readers),
+            room_book=StoreRoomBook(readers),
+            holds=StoreHolds(writer, readers),
+            incidents=StoreIncidents(writer, readers),
             writer=writer,
+            commits=timed.commits,
             hurry=hurry,
         )
 

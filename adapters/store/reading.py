@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.store import schema
+from adapters.store.figures import StoreFigures
 from adapters.store.journal import StoreJournal
 from adapters.store.open import POSTGRES, SQLITE
 from adapters.store.readers import Readers, Source
@@ -23,6 +24,7 @@ class Reading:
 
     records: StoreRecords
     journal: StoreJournal
+    figures: StoreFigures
 
 
 @asynccontextmanager
@@ -36,7 +38,8 @@ async def open_for_reading(url: str, *, state_dir: Path) -> AsyncIterator[Readin
     writer = Writer(_NoWriting())
     try:
         await readers.do(_refuse_other_version)
-        yield Reading(StoreRecords(readers), StoreJournal(writer, readers, LIMITS))
+        journal = StoreJournal(writer, readers, LIMITS)
+        yield Reading(StoreRecords(readers), journal, StoreFigures(readers))
     finally:
         await writer.close()
         await readers.close()
