@@ -14,7 +14,14 @@ from adapters.store.posts import queue, say
 from adapters.store.statements import Writes
 from adapters.store.steps import charge, follow
 from bot.goals import machine
-from bot.goals.events import BOOKINGS, CallSettled, Event, MessageReceived
+from bot.goals.events import (
+    BOOKINGS,
+    CallSettled,
+    Event,
+    MessageReceived,
+    ToolEnded,
+    ToolStarted,
+)
 from bot.goals.goal import Goal
 from bot.goals.instructions import Instruction
 from bot.goals.limits import Limits
@@ -51,6 +58,21 @@ def bookings(unit: Unit) -> tuple[Event, ...]:
         replace(event, content="") if isinstance(event, CallSettled) else event
         for event in unit.events
         if isinstance(event, BOOKINGS)
+    )
+
+
+def endings(unit: Unit) -> tuple[Event, ...]:
+    """What of a unit is written by a worker whose lease has ended while nobody else took it.
+
+    Replies and the ends of tools that ran before stay true. What the unit itself starts does not
+    run, and what it would end is done again by whoever goes on.
+    """
+    begun = {event.tool_use for event in unit.events if isinstance(event, ToolStarted)}
+    return tuple(
+        event
+        for event in unit.events
+        if isinstance(event, BOOKINGS)
+        or (isinstance(event, ToolEnded) and event.tool_use not in begun)
     )
 
 
@@ -139,11 +161,13 @@ def write_content(
     )
 
 
-def write_reply(writes: Writes, session: str, key: str, text: str, at: float) -> None:
-    """An answer in the session's thread."""
+def write_reply(
+    writes: Writes, session: str, key: str, text: str, at: float, reason: str = ""
+) -> None:
+    """An answer in the session's thread; `reason` names the buttons under it."""
     content = Content(text)
     write_content(writes, session, content, content.hash, at)
-    queue(writes, key, "reply", session, at, content=content.hash)
+    queue(writes, key, "reply", session, at, content=content.hash, reason=reason)
 
 
 def write_answer(writes: Writes, reply: Reply | None, applied: Applied, at: float) -> None:

@@ -61,6 +61,8 @@ class Claim(Table, table=True):
     code_hash: str = Field(primary_key=True)
     made_at: float
     expires_at: float
+    tries: int = 0
+    """Wrong codes that came while this one was open."""
     used_at: float | None = None
     used_by: str | None = Field(default=None, foreign_key="person.id")
 

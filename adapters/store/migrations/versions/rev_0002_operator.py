@@ -26,6 +26,7 @@ def _make_claim() -> None:
         sa.Column("code_hash", sa.String(), nullable=False),
         sa.Column("made_at", sa.Float(), nullable=False),
         sa.Column("expires_at", sa.Float(), nullable=False),
+        sa.Column("tries", sa.Integer(), nullable=False),
         sa.Column("used_at", sa.Float(), nullable=True),
         sa.Column("used_by", sa.String(), nullable=True),
         sa.PrimaryKeyConstraint("code_hash", name=op.f("pk_claim")),
