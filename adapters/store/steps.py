@@ -13,6 +13,7 @@ from bot.goals.events import (
     CallSettled,
     CallStarted,
     Cancelled,
+    CapReached,
     Compacted,
     DecisionAnswered,
     DecisionAsked,
@@ -81,6 +82,7 @@ def follow(writes: Writes, goal: Goal, entry: Entry) -> None:
             | NoteLeft() | Compacted() | MessageReceived() | GatesRan() | WaitFired() | WaitChecked()
             | DecisionAnswered() | DecisionExpired() | DecisionReminded() | Paused() | Stopped()
             | Resumed() | Cancelled() | ObjectiveEdited() | BudgetSet() | OwnerLost()
+            | CapReached()
         ):  # fmt: skip
             pass
 

@@ -359,7 +359,7 @@ class _Turn:
         goal = self._record.goal
         if self._record.is_fenced:
             return
-        if goal.turn_open and goal.state is not State.DECIDING:
+        if goal.turn_open and goal.state not in (State.DECIDING, State.WAITING):
             self._record.stage(TurnEnded("stopped", active_s=self._active_s()))
         await self._record.commit()
 

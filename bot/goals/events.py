@@ -5,13 +5,20 @@ Everything that can happen to a goal: a closed union, past tense.
 hashes, people are person ids.
 """
 
+# ruff: noqa: PLC0414 - the events of calls are part of this union, and imported from here.
+
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from bot.goals.call_events import CallLost as CallLost
+from bot.goals.call_events import CallReleased as CallReleased
+from bot.goals.call_events import CallRole as CallRole
+from bot.goals.call_events import CallSettled as CallSettled
+from bot.goals.call_events import CallStarted as CallStarted
+from bot.goals.call_events import CapReached as CapReached
 from bot.goals.goal import DecisionKind, Wait
-from bot.goals.money import Budget, Usage
+from bot.goals.money import Budget
 
-CallRole = Literal["agent", "audit", "wrap_up", "compaction", "distil"]
 Effects = Literal["none", "workspace", "external", "conversation"]
 ToolOutcome = Literal["ok", "error", "interrupted", "unknown"]
 Ended = Literal["done", "stopped", "failed", "budget", "died"]
@@ -31,6 +38,8 @@ class GoalOpened:
     kind: Literal["goal", "ask"] = "goal"
     reopens: str = ""
     """The goal that this one goes on with, when its owner said it was not done."""
+    queued: str = ""
+    """Which limit of live goals is reached, such as `person:3`: set by the store."""
     at: float = 0.0
 
 
@@ -45,57 +54,6 @@ class TurnStarted:
 class TurnResumed:
     """A worker took up a turn that another one left in the middle."""
 
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class CallStarted:
-    """A model call is about to be made, against this reservation.
-
-    `messages` and `revision` are what the request carries of the people's messages and the
-    objective; audits carry none and leave both 0. `active_s` is how long its turn has worked so
-    far, which is booked when the turn ends.
-    """
-
-    call: str
-    role: CallRole
-    model: str
-    tokens: int
-    nano_usd: int | None
-    messages: int = 0
-    revision: int = 0
-    active_s: float = 0.0
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class CallSettled:
-    """The reply came; `nano_usd` is None where the price is unknown."""
-
-    call: str
-    usage: Usage
-    nano_usd: int | None
-    content: str = ""
-    """Hash of the raw reply, where it enters the transcript."""
-    stop_reason: str = ""
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class CallReleased:
-    """The endpoint answered without serving: nothing is owed."""
-
-    call: str
-    reason: str = ""
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class CallLost:
-    """The reply may have been made and never came: charged by its reservation."""
-
-    call: str
-    reason: str = ""
     at: float = 0.0
 
 
@@ -358,6 +316,7 @@ Event = (
     | TurnStarted
     | TurnResumed
     | CallStarted
+    | CapReached
     | CallSettled
     | CallReleased
     | CallLost
@@ -394,7 +353,7 @@ BOOKINGS = (CallSettled, CallReleased, CallLost)
 """What is written even by a worker whose lease is gone: money is never lost from sight."""
 
 WORKERS = (
-    TurnStarted, TurnResumed, CallStarted, ToolStarted, ToolEnded, WaitAsked, DecisionAsked,
-    TasksPlanned, NoteLeft, Compacted, TurnEnded, GatesRan, Audited, AuditFailed,
+    TurnStarted, TurnResumed, CallStarted, CapReached, ToolStarted, ToolEnded, WaitAsked,
+    DecisionAsked, TasksPlanned, NoteLeft, Compacted, TurnEnded, GatesRan, Audited, AuditFailed,
 )  # fmt: skip
 """Written under a lease; the rest is written by people, timers and the store."""

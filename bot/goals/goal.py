@@ -32,6 +32,8 @@ Opening = Literal[
 """Why a turn is opened. Only `continuation` counts as one."""
 
 WaitKind = Literal["time", "process", "probe", "message"]
+HeldKind = Literal["cap", "slot"]
+"""What the agent does not ask for: a day's cap is reached, or too many goals are live."""
 DecisionKind = Literal["question", "approval", "plan", "sign_off", "review"]
 
 
@@ -40,12 +42,21 @@ class Wait:
     """What a parked goal waits for. `until` is its time or its back-stop, seconds since 1970."""
 
     id: str
-    kind: WaitKind
+    kind: WaitKind | HeldKind
     ref: str
+    """Of a cap and a slot: whose, and of a slot how many are live: `person`, `room:10`, `all:50`."""
     until: float
     reason: str = ""
     """Content hash of why, as the agent said it."""
     fired: bool = False
+    nano_usd: int = 0
+    """Of a cap: what must be free of it for the goal to go on; `tokens` where the price is unknown."""
+    tokens: int = 0
+
+    @property
+    def is_held(self) -> bool:
+        """The goal did not ask for it and no message ends it: a cap, or a slot."""
+        return self.kind in ("cap", "slot")
 
 
 @dataclass(frozen=True, slots=True)

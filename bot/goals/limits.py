@@ -35,6 +35,11 @@ class Limits:
 
 LIMITS: Final = Limits()
 
+SLOT_WAIT_S: Final = 10 * 365 * 24 * 3600.0
+"""How long a queued goal waits: until a live one ends, however long that takes."""
+SLOT_LOOK_S: Final = 3_600.0
+"""How often a queued goal is looked at when nothing has told that a live one ended."""
+
 LEAST_BUDGET_TOKENS: Final = 20_000
 OBJECTIVE_CHARS: Final = 4_000
 """A longer objective is stored as a brief, by hash (design, section 2)."""

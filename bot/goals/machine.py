@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from bot.errors import IllegalMove
 from bot.goals import audit_rules as audit
+from bot.goals import cap_rules as cap
 from bot.goals import people_rules as people
 from bot.goals import turn_rules as turn
 from bot.goals.copying import replace
@@ -28,6 +29,7 @@ from bot.goals.events import (
     CallSettled,
     CallStarted,
     Cancelled,
+    CapReached,
     Compacted,
     DecisionAnswered,
     DecisionAsked,
@@ -88,6 +90,7 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
     State.WORKING: {
         TurnResumed: turn.turn_resumed,
         CallStarted: turn.call_started,
+        CapReached: cap.cap_reached,
         ToolStarted: noted,
         ToolEnded: turn.tool_ended,
         WaitAsked: turn.wait_asked,
@@ -106,6 +109,7 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
     State.AUDITING: {
         TurnResumed: turn.audit_resumed,
         CallStarted: turn.call_started,
+        CapReached: cap.cap_reached,
         ToolEnded: noted,
         GatesRan: audit.gates_ran,
         Audited: audit.audited,
@@ -208,7 +212,7 @@ class Entry:
 
 
 def open_goal(event: GoalOpened, limits: Limits = LIMITS) -> Moved:
-    """The goal that `event` opens, due at once."""
+    """The goal that `event` opens: due at once, or queued."""
     goal = Goal(
         id=event.goal,
         session=event.session,
@@ -222,6 +226,8 @@ def open_goal(event: GoalOpened, limits: Limits = LIMITS) -> Moved:
         due_at=event.at,
         allowance=limits.continuations,
     )
+    if event.queued:
+        return cap.queued(goal, event)
     return Moved(goal, "opened", (ShowStatus(),) if event.kind == "goal" else ())
 
 

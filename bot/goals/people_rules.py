@@ -3,6 +3,7 @@
 from typing import Literal
 
 from bot.errors import IllegalMove, Refused
+from bot.goals.cap_rules import edited_held, let_go
 from bot.goals.copying import replace
 from bot.goals.events import (
     BudgetSet,
@@ -32,7 +33,16 @@ from bot.goals.instructions import (
 )
 from bot.goals.limits import Limits
 from bot.goals.money import left_nano_usd, left_tokens
-from bot.goals.rules import Moved, block, decision_due, fresh, ready, settled, withdraw
+from bot.goals.rules import (
+    Moved,
+    block,
+    decision_due,
+    fresh,
+    ready,
+    same_turn,
+    settled,
+    withdraw,
+)
 from bot.goals.turn_rules import wrap_up_died
 
 
@@ -55,8 +65,10 @@ def message_to_audit(goal: Goal, event: MessageReceived, limits: Limits) -> Move
 
 
 def message_to_parked(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
-    """It ends the wait; one that waited for a message has got it."""
+    """It ends the wait; one that waited for a message has got it. A cap or a slot goes on."""
     wait = goal.wait
+    if wait is not None and wait.is_held:
+        return Moved(_counted(goal, event), "steering")
     how: Literal["fired", "withdrawn"] = (
         "fired" if wait is not None and wait.kind == "message" else "withdrawn"
     )
@@ -76,6 +88,8 @@ def wait_fired(goal: Goal, event: WaitFired, limits: Limits) -> Moved:
     wait = goal.wait
     if wait is None or wait.id != event.wait:
         raise IllegalMove(f"Goal {goal.id} does not wait for {event.wait}.")
+    if wait.is_held:
+        return let_go(goal, wait, event.at, "wait_fired")
     woken = ready(replace(goal, wait=None), event.at, "wait")
     return Moved(woken, "wait_fired", (CloseWait(wait.id, "fired"), ShowStatus()))
 
@@ -101,7 +115,7 @@ def decision_answered(goal: Goal, event: DecisionAnswered, limits: Limits) -> Mo
     closed = CloseDecision(decision.id, "answered", event.by, event.answer)
     told = _something_new(replace(goal, last_message_at=event.at))
     if decision.kind == "approval":
-        return Moved(_same_turn(told, event.at), "approval_answered", (closed, ShowStatus()))
+        return Moved(same_turn(told, event.at), "approval_answered", (closed, ShowStatus()))
     told = replace(told, decision=None)
     if decision.kind == "sign_off" and event.accepted and not goal.has_unread:
         signed = replace(told, state=State.AUDITING, due_at=event.at, reason="signed_off")
@@ -127,7 +141,7 @@ def decision_expired(goal: Goal, event: DecisionExpired, limits: Limits) -> Move
         raise IllegalMove(f"Goal {goal.id} has no open decision {event.decision}.")
     closed = CloseDecision(decision.id, "expired")
     if decision.kind == "approval":
-        return Moved(_same_turn(goal, event.at), "approval_expired", (closed, ShowStatus()))
+        return Moved(same_turn(goal, event.at), "approval_expired", (closed, ShowStatus()))
     blocked = block(replace(goal, decision=None), "no_answer")
     return replace(blocked, instructions=(closed, *blocked.instructions))
 
@@ -162,7 +176,9 @@ def resumed_active(goal: Goal, event: Resumed, limits: Limits) -> Moved:
 
 
 def resumed_waiting(goal: Goal, event: Resumed, limits: Limits) -> Moved:
-    """The wait is withdrawn."""
+    """The wait is withdrawn. Nobody resumes what a cap or a slot holds."""
+    if goal.wait is not None and goal.wait.is_held:
+        raise Refused(f"Goal G{goal.number} is held by its {goal.wait.kind}.", code=goal.wait.kind)
     awake, gone = withdraw(goal)
     return Moved(ready(awake, event.at, "resume"), "wait_withdrawn", (*gone, ShowStatus()))
 
@@ -184,7 +200,7 @@ def resumed_paused(goal: Goal, event: Resumed, limits: Limits) -> Moved:
         )
         return Moved(asks, "decision_open", (ShowStatus(),))
     if goal.decision is not None and goal.decision.kind == "approval":
-        return Moved(_same_turn(goal, event.at), "approval_counts", (ShowStatus(),))
+        return Moved(same_turn(goal, event.at), "approval_counts", (ShowStatus(),))
     if goal.decision is not None:
         told = replace(goal, decision=None)
         return Moved(ready(told, event.at, "answer"), "answer_counts", (ShowStatus(),))
@@ -236,6 +252,8 @@ def edited_running(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
 
 def edited_parked(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
     """What it waited for, or the verdict under way, is no longer about this objective."""
+    if goal.wait is not None and goal.wait.is_held:
+        return edited_held(_revised(goal, event))
     awake, gone = withdraw(goal)
     return Moved(
         ready(_revised(awake, event), event.at, "edit"), "edit_opens", (*gone, ShowStatus())
@@ -249,7 +267,9 @@ def edited_blocked(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
 
 
 def edited_resting(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
-    """It stays where it is, without its wait and decision."""
+    """It stays where it is, without its wait and decision; a cap or a slot holds it still."""
+    if goal.wait is not None and goal.wait.is_held:
+        return edited_held(_revised(goal, event))
     still, gone = withdraw(goal)
     return Moved(_revised(still, event), "edited", (*gone, ShowStatus()))
 
@@ -306,28 +326,27 @@ def _rest(goal: Goal, by: str, at: float, reason: str) -> Goal:
     return replace(settled(kept, State.PAUSED, reason), by=by, paused_at=since)
 
 
-def _same_turn(goal: Goal, at: float) -> Goal:
-    return replace(
-        goal,
-        state=State.WORKING,
-        wait=goal.aside if isinstance(goal.aside, Wait) else None,
-        decision=goal.aside if isinstance(goal.aside, Decision) else None,
-        aside=None,
-        due_at=at,
-        reason="",
-        paused_at=None,
-    )
-
-
 def _resumed_wait(goal: Goal, event: Resumed) -> Moved:
     wait = goal.wait
     assert wait is not None
+    if wait.is_held:
+        return _resumed_held(goal, wait, event)
     if wait.fired or wait.until <= event.at:
         gone: tuple[Instruction, ...] = () if wait.fired else (CloseWait(wait.id, "fired"),)
         woken = ready(replace(goal, wait=None), event.at, "wait")
         return Moved(woken, "wait_counts", (*gone, ShowStatus()))
     due = event.at if wait.kind in ("probe", "process") else wait.until
     waits = replace(goal, state=State.WAITING, due_at=due, paused_at=None, reason="")
+    return Moved(waits, "wait_open", (ShowStatus(),))
+
+
+def _resumed_held(goal: Goal, wait: Wait, event: Resumed) -> Moved:
+    if wait.fired or (wait.kind == "cap" and wait.until <= event.at):
+        return let_go(goal, wait, event.at, "wait_counts")
+    # Of a slot: whoever looks at it now sees whether one is free.
+    due = wait.until if wait.kind == "cap" else event.at
+    reason = f"{wait.kind}:{wait.ref}"
+    waits = replace(goal, state=State.WAITING, due_at=due, paused_at=None, reason=reason)
     return Moved(waits, "wait_open", (ShowStatus(),))
 
 

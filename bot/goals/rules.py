@@ -96,6 +96,20 @@ def ready(goal: Goal, at: float, opening: Opening) -> Goal:
     )
 
 
+def same_turn(goal: Goal, at: float) -> Goal:
+    """The goal going on with the turn that was suspended, and with what that had asked for."""
+    return replace(
+        goal,
+        state=State.WORKING,
+        wait=goal.aside if isinstance(goal.aside, Wait) else None,
+        decision=goal.aside if isinstance(goal.aside, Decision) else None,
+        aside=None,
+        due_at=at,
+        reason="",
+        paused_at=None,
+    )
+
+
 def settled(goal: Goal, state: State, reason: str = "") -> Goal:
     """The goal in a state that no clock moves."""
     return replace(goal, state=state, due_at=None, reason=reason)

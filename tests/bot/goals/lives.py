@@ -9,6 +9,7 @@ from bot.goals.events import (
     CallSettled,
     CallStarted,
     Cancelled,
+    CapReached,
     DecisionAnswered,
     DecisionAsked,
     Event,
@@ -34,11 +35,18 @@ class Life:
     """One goal and everything that happened to it. The clock moves one second an event."""
 
     def __init__(
-        self, *, budget: Budget = DEFAULT_BUDGET, kind: Any = "goal", limits: Limits = LIMITS
+        self,
+        *,
+        budget: Budget = DEFAULT_BUDGET,
+        kind: Any = "goal",
+        limits: Limits = LIMITS,
+        queued: str = "",
     ) -> None:
         self.limits = limits
         self.at = START
-        opened = GoalOpened("g", "s", 1, "ann", "objective", budget, kind, at=self.at)
+        opened = GoalOpened(
+            "g", "s", 1, "ann", "objective", budget, kind, queued=queued, at=self.at
+        )
         moved = open_goal(opened, limits)
         self.goal: Goal = moved.goal
         self.journal: list[Entry] = [entry(None, opened, moved)]
@@ -134,6 +142,31 @@ def in_auditing() -> Life:
 def in_waiting() -> Life:
     """Parked on a probe."""
     return in_working().take(WaitAsked(a_wait()), TurnEnded("done", "reply 1"))
+
+
+def a_cap(**fields: Any) -> CapReached:
+    """Ann's cap of the day is reached; it holds for an hour."""
+    return CapReached("person", START + HOUR, nano_usd=100, **fields)
+
+
+def in_capped() -> Life:
+    """Its turn is suspended by a cap."""
+    return in_working().take(a_cap())
+
+
+def in_capped_audit() -> Life:
+    """Its audit is suspended by a cap."""
+    return in_auditing().take(a_cap())
+
+
+def in_queued() -> Life:
+    """Opened where too many goals are live."""
+    return Life(queued="person:3")
+
+
+def in_paused_capped() -> Life:
+    """Paused while a cap held it."""
+    return in_capped().take(Paused("ann"))
 
 
 def in_deciding(kind: DecisionKind = "question") -> Life:

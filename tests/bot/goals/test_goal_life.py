@@ -19,6 +19,7 @@ from bot.goals.events import (
     CallSettled,
     CallStarted,
     Cancelled,
+    CapReached,
     Compacted,
     DecisionAnswered,
     DecisionAsked,
@@ -78,6 +79,7 @@ NEXT: Final[dict[State, list[type[Event]]]] = {
     State.READY: [TurnStarted],
     State.WORKING: [
         CallStarted, CallSettled, ToolEnded, TurnEnded, TurnEnded, DecisionAsked, WaitAsked,
+        CapReached,
     ],
     State.AUDITING: [Audited, Audited, Audited, CallStarted, CallSettled, AuditFailed, GatesRan],
     State.WAITING: [WaitFired, WaitFired, MessageReceived, Paused],
@@ -142,6 +144,10 @@ class Draws:
             f"c{self.number}", role, "m", self.draw(COUNTS), self.draw(COSTS), carried,
             self.goal.revision,
         )  # fmt: skip
+
+    def CapReached(self) -> CapReached:  # noqa: N802
+        until = self.at + self.draw(st.sampled_from([60.0, 1e5]))
+        return CapReached(self.draw(st.sampled_from(["person", "room", "all"])), until, 10)
 
     def CallSettled(self) -> CallSettled:  # noqa: N802
         usage = Usage(*(self.draw(COUNTS) for _ in range(5)))
@@ -244,15 +250,23 @@ class Draws:
 class GoalLife(RuleBasedStateMachine):
     """Every event at every time; what must always hold is checked after each."""
 
-    @initialize(budget=BUDGETS, kind=st.sampled_from(["goal", "goal", "goal", "ask"]))
-    def it_is_opened(self, budget: Budget, kind: Any) -> None:
+    @initialize(
+        budget=BUDGETS,
+        kind=st.sampled_from(["goal", "goal", "goal", "ask"]),
+        queued=st.sampled_from(["", "", "", "person:3"]),
+    )
+    def it_is_opened(self, budget: Budget, kind: Any, queued: str = "") -> None:
         self.at = START
         self.number = 0
-        opened = GoalOpened("g", "s", 1, "ann", "o", budget, kind, at=self.at)
+        queued = queued if kind == "goal" else ""
+        opened = GoalOpened("g", "s", 1, "ann", "o", budget, kind, queued=queued, at=self.at)
         moved = open_goal(opened)
         self.goal = moved.goal
         self.journal: list[Entry] = [entry(None, opened, moved)]
         self.open: dict[str, Wait | Decision] = {}
+        for instruction in moved.instructions:
+            if isinstance(instruction, OpenWait):
+                self.open[instruction.wait.id] = instruction.wait
         self.closed: set[str] = set()
         self.keys: list[str] = []
         self.settled_usage = Usage()
@@ -390,7 +404,7 @@ class GoalLife(RuleBasedStateMachine):
         if goal.decision is not None:
             assert goal.state in {State.WORKING, State.DECIDING, State.PAUSED}
         if goal.aside is not None:
-            assert goal.state in {State.DECIDING, State.PAUSED}
+            assert goal.state in {State.DECIDING, State.WAITING, State.PAUSED}
         assert goal.wait is None or goal.decision is None
         assert (goal.state is State.WAITING) <= (goal.wait is not None)
         assert (goal.state is State.DECIDING) <= (goal.decision is not None)

@@ -51,10 +51,14 @@ COLUMNS: Final[dict[str, Callable[[], Life]]] = {
     "working": lives.in_working,
     "auditing": lives.in_auditing,
     "waiting": lives.in_waiting,
+    "capped": lives.in_capped,
+    "capped audit": lives.in_capped_audit,
+    "queued": lives.in_queued,
     "deciding": lives.in_deciding,
     "approval": lives.in_approval,
     "paused": lives.in_paused,
     "paused, waits": lives.in_paused_waiting,
+    "paused, capped": lives.in_paused_capped,
     "paused, asks": lives.in_paused_deciding,
     "blocked": lives.in_blocked,
     "over budget": lives.in_over_budget,
@@ -68,6 +72,7 @@ ROWS: Final[dict[str, Callable[[Life], Event]]] = {
     "turn resumes": lambda life: TurnResumed(),
     "agent calls": lambda life: life.call_event("c"),
     "auditor calls": lambda life: life.call_event("c", role="audit"),
+    "cap reached": lambda life: lives.a_cap(),
     "call settles": lambda life: lives.settled("c"),
     "call released": lambda life: CallReleased("c"),
     "call lost": lambda life: CallLost("c"),
@@ -84,8 +89,8 @@ ROWS: Final[dict[str, Callable[[Life], Event]]] = {
     "gates ran": lambda life: GatesRan((), ()),
     "audited": lambda life: life.verdict_event("continue"),
     "audit fails": lambda life: AuditFailed(1, life.goal.turn, 0, "timeout"),
-    "wait fires": lambda life: WaitFired("w", "probe"),
-    "wait checked": lambda life: WaitChecked("w", START + 60),
+    "wait fires": lambda life: WaitFired(_wait(life), "probe"),
+    "wait checked": lambda life: WaitChecked(_wait(life), START + 60),
     "answer": lambda life: an_answer(),
     "expiry": lambda life: DecisionExpired("d"),
     "reminder": lambda life: DecisionReminded("d"),
@@ -100,43 +105,48 @@ ROWS: Final[dict[str, Callable[[Life], Event]]] = {
 }
 
 EXPECTED: Final = """
-              | ready     | working   | auditing  | waiting   | deciding  | approval  | paused    | paused, waits | paused, asks | blocked   | over budget | complete  | cancelled
-opened        | .         | .         | .         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-turn starts   | working   | .         | .         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-turn resumes  | .         | =         | =         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-agent calls   | .         | =         | .         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-auditor calls | .         | .         | =         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-call settles  | =         | =         | =         | =         | =         | =         | =         | =         | =         | =         | =            | =         | =
-call released | =         | =         | =         | =         | =         | =         | =         | =         | =         | =         | =            | =         | =
-call lost     | =         | =         | =         | =         | =         | =         | =         | =         | =         | =         | =            | =         | =
-tool starts   | .         | =         | .         | .         | =         | =         | .         | .         | .         | .         | .            | .         | .
-tool ends     | =         | =         | =         | =         | =         | =         | =         | =         | =         | =         | =            | =         | =
-asks to wait  | .         | =         | .         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-asks person   | .         | =         | .         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-asks approval | .         | deciding  | .         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-plans         | .         | =         | .         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-notes         | .         | =         | .         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-compacts      | .         | =         | .         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-message       | =         | =         | ready     | ready     | =         | =         | !ordinary | !ordinary | !ordinary | ready     | !over_budget | !ordinary | !ordinary
-turn ends     | =         | auditing  | .         | .         | .         | .         | =         | =         | =         | =         | =            | =         | =
-gates ran     | .         | .         | =         | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-audited       | .         | .         | ready     | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-audit fails   | .         | .         | ready     | .         | .         | .         | .         | .         | .         | .         | .            | .         | .
-wait fires    | .         | .         | .         | ready     | .         | .         | .         | =         | .         | .         | .            | .         | .
-wait checked  | .         | .         | .         | =         | .         | .         | .         | .         | .         | .         | .            | .         | .
-answer        | !too_late | !too_late | !too_late | !too_late | ready     | working   | !too_late | !too_late | =         | !too_late | !too_late    | !too_late | !too_late
-expiry        | .         | .         | .         | .         | blocked   | working   | .         | .         | .         | .         | .            | .         | .
-reminder      | .         | .         | .         | .         | =         | =         | .         | .         | .         | .         | .            | .         | .
-pause         | paused    | paused    | paused    | paused    | paused    | paused    | !already_paused | !already_paused | !already_paused | !stays | !stays | !final | !final
-stop          | paused    | paused    | paused    | paused    | paused    | paused    | =         | =         | =         | !stays    | !stays       | !final    | !final
-resume        | =         | =         | =         | ready     | !open_decision | !open_decision | ready | waiting | deciding | ready     | ready        | !final    | !final
-cancel        | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled    | !final    | !final
-edit          | =         | =         | ready     | ready     | ready     | ready     | =         | =         | =         | ready     | =            | !final    | !final
-budget        | =         | =         | =         | =         | =         | =         | =         | =         | =         | =         | =            | !final    | !final
-new owner     | =         | =         | =         | =         | =         | =         | =         | =         | =         | =         | =            | !final    | !final
-owner lost    | paused    | paused    | paused    | paused    | paused    | paused    | .         | .         | .         | .         | .            | .         | .
+              | ready     | working   | auditing  | waiting   | capped    | capped audit | queued    | deciding       | approval       | paused          | paused, waits   | paused, capped  | paused, asks    | blocked   | over budget  | complete  | cancelled
+opened        | .         | .         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+turn starts   | working   | .         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+turn resumes  | .         | =         | =         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+agent calls   | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+auditor calls | .         | .         | =         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+cap reached   | .         | waiting   | waiting   | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+call settles  | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
+call released | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
+call lost     | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
+tool starts   | .         | =         | .         | .         | .         | .            | .         | =              | =              | .               | .               | .               | .               | .         | .            | .         | .
+tool ends     | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
+asks to wait  | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+asks person   | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+asks approval | .         | deciding  | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+plans         | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+notes         | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+compacts      | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+message       | =         | =         | ready     | ready     | =         | =            | =         | =              | =              | !ordinary       | !ordinary       | !ordinary       | !ordinary       | ready     | !over_budget | !ordinary | !ordinary
+turn ends     | =         | auditing  | .         | .         | .         | .            | .         | .              | .              | =               | =               | =               | =               | =         | =            | =         | =
+gates ran     | .         | .         | =         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+audited       | .         | .         | ready     | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+audit fails   | .         | .         | ready     | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+wait fires    | .         | .         | .         | ready     | working   | auditing     | ready     | .              | .              | .               | =               | =               | .               | .         | .            | .         | .
+wait checked  | .         | .         | .         | =         | =         | =            | =         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+answer        | !too_late | !too_late | !too_late | !too_late | !too_late | !too_late    | !too_late | ready          | working        | !too_late       | !too_late       | !too_late       | =               | !too_late | !too_late    | !too_late | !too_late
+expiry        | .         | .         | .         | .         | .         | .            | .         | blocked        | working        | .               | .               | .               | .               | .         | .            | .         | .
+reminder      | .         | .         | .         | .         | .         | .            | .         | =              | =              | .               | .               | .               | .               | .         | .            | .         | .
+pause         | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | !already_paused | !already_paused | !already_paused | !already_paused | !stays    | !stays       | !final    | !final
+stop          | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | =               | =               | =               | =               | !stays    | !stays       | !final    | !final
+resume        | =         | =         | =         | ready     | !cap      | !cap         | !slot     | !open_decision | !open_decision | ready           | waiting         | waiting         | deciding        | ready     | ready        | !final    | !final
+cancel        | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled    | cancelled | cancelled      | cancelled      | cancelled       | cancelled       | cancelled       | cancelled       | cancelled | cancelled    | !final    | !final
+edit          | =         | =         | ready     | ready     | =         | =            | =         | ready          | ready          | =               | =               | =               | =               | ready     | =            | !final    | !final
+budget        | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
+new owner     | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
+owner lost    | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | .               | .               | .               | .               | .         | .            | .         | .
 """
 """`=` stays, `.` is no move for a worker or timer, `!code` is refused to a person with that code."""
+
+
+def _wait(life: Life) -> str:
+    return life.goal.wait.id if life.goal.wait else "w"
 
 
 def _cells() -> list[tuple[str, str, str]]:
