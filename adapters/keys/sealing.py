@@ -1,0 +1,89 @@
+"""
+Sealing: AES-256-GCM with a random nonce of 96 bits (NIST SP 800-38D, section 8.2.2).
+
+Rule: kind, name and hosts are the associated data, so that a sealed value opens in its own row alone,
+and for the hosts that it was given for.
+"""
+
+import base64
+import binascii
+import json
+import os
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from adapters.keys.key import Key, new_key
+from adapters.keys.source import KeySource
+from bot.errors import SecretsUnusable
+from bot.ports.secrets import Named, Sealed
+
+NONCE_BYTES: Final = 12
+_VERSION: Final = "1."
+
+
+class KeySealing:
+    """Port Sealing, over keys of one source. The keys are read anew each time: that is rare."""
+
+    def __init__(self, source: KeySource) -> None:
+        self._source = source
+
+    def seal(self, of: Named, value: str) -> Sealed:
+        """Seal under the newest key. Raises SecretsUnusable."""
+        key = (self._source.read() or self._source.make())[0]
+        nonce = os.urandom(NONCE_BYTES)
+        raw = AESGCM(key.raw).encrypt(nonce, value.encode("utf-8", "surrogatepass"), _bound(of))
+        return Sealed(key.id, _VERSION + base64.b64encode(nonce + raw).decode("ascii"))
+
+    def unseal(self, of: Named, text: str) -> str:
+        """The value. Raises SecretsUnusable."""
+        key = self._key(of)
+        try:
+            if not text.startswith(_VERSION):
+                raise ValueError(text[:2])
+            raw = base64.b64decode(text.removeprefix(_VERSION), validate=True)
+            nonce, sealed = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
+            return (
+                AESGCM(key.raw).decrypt(nonce, sealed, _bound(of)).decode("utf-8", "surrogatepass")
+            )
+        except (InvalidTag, ValueError, binascii.Error) as error:
+            raise SecretsUnusable(
+                f"The {of.kind} {of.name} does not open: its row was altered, or moved here from "
+                f"another one. Set it again: {_again(of)}"
+            ) from error
+
+    def add_key(self) -> str:
+        """Make a key that is the newest. Raises SecretsUnusable."""
+        key = new_key()
+        self._source.write((key, *self._source.read()))
+        return key.id
+
+    def drop_keys(self, keep: frozenset[str]) -> None:
+        """Forget every key but the newest and those of `keep`. Raises SecretsUnusable."""
+        keys = self._source.read()
+        left = [key for place, key in enumerate(keys) if place == 0 or key.id in keep]
+        if len(left) < len(keys):
+            self._source.write(left)
+
+    def _key(self, of: Named) -> Key:
+        keys = self._source.read()
+        for key in keys:
+            if key.id == of.key_id:
+                return key
+        there = ", ".join(key.id for key in keys) or "none"
+        raise SecretsUnusable(
+            f"The {of.kind} {of.name} is sealed under the key {of.key_id}, which is not there "
+            f"(there is: {there}). Put that key into the key file. If it is lost, set again what "
+            f"`headway secret list` shows under it: {_again(of)}"
+        )
+
+
+def _bound(of: Named) -> bytes:
+    return json.dumps([of.kind, of.name, list(of.hosts)], ensure_ascii=True).encode("ascii")
+
+
+def _again(of: Named) -> str:
+    if of.kind == "secret":
+        return f"headway secret set {of.name}"
+    return "headway init"
