@@ -18,6 +18,7 @@ from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
 from adapters.store.room_settings import StoreRoomBook
 from adapters.store.rooms import StoreRooms
+from adapters.store.secrets import StoreSecrets
 from adapters.store.timed import Timed
 from adapters.store.transaction import Database
 from adapters.store.writer import Writer
@@ -25,6 +26,7 @@ from bot.errors import BadSettings
 from bot.goals.limits import Limits
 from bot.ports.clock import Clock
 from bot.ports.figures import Commits
+from bot.ports.secrets import Sealing
 
 SQLITE: Final = "sqlite:///"
 POSTGRES: Final = ("postgresql://", "postgresql+psycopg://", "postgres://")
@@ -40,6 +42,7 @@ class Store:
     outbox: StoreOutbox
     rooms: StoreRooms
     records: StoreRecords
+    secrets: StoreSecrets
     figures: StoreFigures
     people: StorePeople
     doors: StoreDoors
@@ -61,12 +64,14 @@ async def open_store(
     state_dir: Path,
     lease_s: float = LEASE_S,
     home: str = "",
+    sealing: Sealing | None = None,
 ) -> AsyncIterator[Store]:
     """Open the database at `url`, migrated and ready, for as long as the context lasts.
 
     `sqlite:///FILE` is relative to `state_dir`; `sqlite:////FILE` is absolute. PostgreSQL's URLs
     are psycopg's. On SQLite the leases and claims of the former owner are void. `home` names the
-    folder of this process's workspaces, where others share the database.
+    folder of this process's workspaces, where others share the database. `sealing` has the keys
+    of its secrets; without it none is opened.
 
     Raises:
         BadSettings: no such kind of database.
@@ -86,6 +91,7 @@ async def open_store(
             outbox=StoreOutbox(writer),
             rooms=StoreRooms(writer, readers),
             records=StoreRecords(readers),
+            secrets=StoreSecrets(writer, readers, sealing),
             figures=StoreFigures(readers, clock.now),
             people=StorePeople(writer, readers),
             doors=StoreDoors(writer, readers),

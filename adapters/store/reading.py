@@ -11,11 +11,13 @@ from adapters.store.journal import StoreJournal
 from adapters.store.open import POSTGRES, SQLITE
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
+from adapters.store.secrets import StoreSecrets
 from adapters.store.statements import Reader
 from adapters.store.transaction import Job, Outcome
 from adapters.store.writer import Writer
 from bot.errors import Ours, StoreUnusable
 from bot.goals.limits import LIMITS
+from bot.ports.secrets import Sealing
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +27,13 @@ class Reading:
     records: StoreRecords
     journal: StoreJournal
     figures: StoreFigures
+    secrets: StoreSecrets
 
 
 @asynccontextmanager
-async def open_for_reading(url: str, *, state_dir: Path) -> AsyncIterator[Reading]:
+async def open_for_reading(
+    url: str, *, state_dir: Path, sealing: Sealing | None = None
+) -> AsyncIterator[Reading]:
     """Open the database at `url` read-only for as long as the context lasts.
 
     Raises:
@@ -39,7 +44,8 @@ async def open_for_reading(url: str, *, state_dir: Path) -> AsyncIterator[Readin
     try:
         await readers.do(_refuse_other_version)
         journal = StoreJournal(writer, readers, LIMITS)
-        yield Reading(StoreRecords(readers), journal, StoreFigures(readers))
+        secrets = StoreSecrets(writer, readers, sealing)
+        yield Reading(StoreRecords(readers), journal, StoreFigures(readers), secrets)
     finally:
         await writer.close()
         await readers.close()

@@ -34,7 +34,7 @@ class Hold(Table, table=True):
 class Secret(Table, table=True):
     """A value that is kept sealed: a `secret`, a network's `token`, a `seed`.
 
-    `sealed` is nonce and ciphertext, authenticated with kind and name, under the key `key_id`.
+    `sealed` is nonce and ciphertext, authenticated with kind, name and hosts, under the key `key_id`.
     """
 
     __tablename__ = "secret"
