@@ -11,16 +11,20 @@ from dataclasses import dataclass, field, replace
 
 from bot.errors import IllegalMove, Refused
 from bot.goals import machine
-from bot.goals.events import BOOKINGS, CallSettled, Event, GoalOpened
+from bot.goals.events import BOOKINGS, CallSettled, Event, GoalOpened, OwnerChanged
 from bot.goals.goal import Goal
 from bot.goals.instructions import CloseDecision, Instruction, OpenDecision, Post, ShowStatus
 from bot.goals.limits import LIMITS, Limits
 from bot.ports.chat import Incoming, Network, Place, Speaker
 from bot.ports.clock import Clock
+from bot.ports.doors import Heeded
 from bot.ports.journal import Applied, Content, EndpointRow, Lease, Line, Reply, Task, Unit
 from bot.ports.mail import Due, OutState, Received, Thread
+from bot.ports.people import Answer, Subject
 from bot.ports.records import DecisionRow, GoalRow, Parked, Spent, Trace
 from tests.doubles import store_folds as folds
+from tests.doubles.guard import Guard, MemoryHolds, MemoryIncidents
+from tests.doubles.people import MemoryDoors, MemoryPeople
 
 LEASE_S = 30.0
 CLAIM_S = 60.0
@@ -77,13 +81,35 @@ class MemoryStore:
     """All ports over one set of rows: `journal`, `leases`, `inbox`, `outbox`, `rooms`, `records`."""
 
     def __init__(self, clock: Clock, limits: Limits = LIMITS) -> None:
-        rows = _Rows()
-        self.outbox = MemoryOutbox(rows, clock)
-        self.inbox = MemoryInbox(rows)
+        rows, guard = _Rows(), Guard(clock)
+        self.outbox = outbox = MemoryOutbox(rows, clock, guard)
+        self.inbox = MemoryInbox(rows, outbox)
         self.journal = MemoryJournal(rows, clock, limits, self.outbox, self.inbox)
-        self.leases = MemoryLeases(rows, clock)
+        self.leases = MemoryLeases(rows, clock, guard)
         self.rooms = MemoryRooms(rows)
         self.records = MemoryRecords(rows)
+        self.incidents = MemoryIncidents(guard, outbox.alert)
+        self.holds = MemoryHolds(
+            guard,
+            lambda: [(goal, rows.sessions[goal.session]) for goal in rows.goals.values()],
+            lambda: rows.names,
+            lambda: rows.sessions.values(),
+            self.leases.end,
+            outbox.show_status,
+            outbox.said,
+        )
+        self.people = MemoryPeople(self, clock)
+        self.doors = MemoryDoors(self, self.people, clock)
+
+    def check(self, answer: Answer) -> None:
+        """Raise IllegalMove where a message that is answered does not wait."""
+        self.inbox.check(answer.handled)
+
+    def say(self, answer: Answer) -> None:
+        """Queue what is said, and mark what it answers."""
+        for note in answer.notes:
+            self.outbox.answer(note.session, note.key, note.text, note.reason)
+        self.inbox.mark(answer.handled)
 
 
 class MemoryJournal:
@@ -135,17 +161,19 @@ class MemoryJournal:
         """Apply the unit's events in order."""
         before = self._rows.goals[unit.goal]
         held = self._rows.leases[unit.goal]
-        fenced = unit.epoch is not None and not (held.worker and held.epoch == unit.epoch)
+        is_last = held.epoch == unit.epoch
+        fenced = unit.epoch is not None and not (held.worker and is_last)
         if not fenced:
             self._inbox.check(unit.handled)
         at = self._clock.now()
-        steps = list(self._decide(before, _bookings(unit) if fenced else unit.events, at))
+        ended = _endings(unit) if is_last else _bookings(unit)
+        steps = list(self._decide(before, ended if fenced else unit.events, at))
         after = steps[-1][1] if steps else before
         entries = tuple(entry for _, _, entry, _ in steps)
         asked = tuple(one for _, _, _, instructions in steps for one in instructions)
         applied = Applied(after, entries, asked, fenced)
         answer = _answer(unit.reply, applied)
-        self._keep(after, entries, () if fenced else unit.contents)
+        self._keep(after, entries, () if fenced and not is_last else unit.contents)
         for was, now, _, instructions in steps:
             self._post(was, now, instructions, at)
         if not fenced:
@@ -172,6 +200,11 @@ class MemoryJournal:
         """The texts that are there."""
         kept = self._rows.contents
         return {one: kept[session, one].text for one in hashes if (session, one) in kept}
+
+    async def changed_hands(self, goal: str) -> float:
+        """When the goal last changed hands, or before all time."""
+        own = (line.entry.event for line in self._rows.lines if line.goal == goal)
+        return max((event.at for event in own if isinstance(event, OwnerChanged)), default=-1.0)
 
     async def tasks(self, goal: str) -> tuple[Task, ...]:
         """The goal's task list."""
@@ -230,8 +263,8 @@ class MemoryJournal:
 class MemoryLeases:
     """Port Leases."""
 
-    def __init__(self, rows: _Rows, clock: Clock) -> None:
-        self._rows, self._clock = rows, clock
+    def __init__(self, rows: _Rows, clock: Clock, guard: Guard) -> None:
+        self._rows, self._clock, self._guard = rows, clock, guard
 
     async def claim(self, worker: str, *, limit: int) -> tuple[Lease, ...]:
         """Take due goals that nobody holds."""
@@ -244,7 +277,7 @@ class MemoryLeases:
         """Take this one."""
         now = self._clock.now()
         row, held = self._rows.goals[goal], self._rows.leases[goal]
-        if row.due_at is None or row.due_at > now:
+        if row.due_at is None or row.due_at > now or self._is_stopped(row):
             return None
         if held.worker not in ("", worker) and held.until > now:
             return None
@@ -267,6 +300,14 @@ class MemoryLeases:
         """The earliest due time of a goal that nobody holds."""
         times = [goal.due_at for goal in self._free()]
         return min((time for time in times if time is not None), default=None)
+
+    async def lost(self, worker: str, held: Mapping[str, int]) -> frozenset[str]:
+        """Those that a hold or another worker has ended."""
+        return frozenset(g for g, epoch in held.items() if not self._is_held(worker, g, epoch))
+
+    def end(self, goal: str) -> None:
+        """A hold ends it."""
+        self._rows.leases[goal].worker = ""
 
     async def stopped(self, goals: Sequence[str]) -> frozenset[str]:
         """Those of the goals that a person has stopped or cancelled."""
@@ -293,7 +334,14 @@ class MemoryLeases:
 
     def _free(self) -> list[Goal]:
         goals = self._rows.goals.values()
-        return [goal for goal in goals if goal.due_at is not None and self._is_free(goal.id)]
+        return [
+            goal
+            for goal in goals
+            if goal.due_at is not None and self._is_free(goal.id) and not self._is_stopped(goal)
+        ]
+
+    def _is_stopped(self, goal: Goal) -> bool:
+        return self._guard.is_held(goal, self._rows.sessions[goal.session])
 
     def _is_free(self, goal: str) -> bool:
         held = self._rows.leases[goal]
@@ -312,8 +360,8 @@ class MemoryLeases:
 class MemoryInbox:
     """Port Inbox."""
 
-    def __init__(self, rows: _Rows) -> None:
-        self._rows = rows
+    def __init__(self, rows: _Rows, outbox: "MemoryOutbox") -> None:
+        self._rows, self._outbox = rows, outbox
 
     async def receive(self, message: Incoming) -> bool:
         """Store it once."""
@@ -332,7 +380,9 @@ class MemoryInbox:
         self.check((message,))
         self.mark((message,))
 
-    async def failed(self, message: str, why: str) -> int:
+    async def failed(
+        self, message: str, why: str, answer: Answer | None = None, alert: Alert | None = None
+    ) -> int:
         """Count one failed handling."""
         self.check((message,))
         row = self._rows.inbox[message]
@@ -340,7 +390,14 @@ class MemoryInbox:
         row.why = why
         if row.received.attempts >= FAILINGS:
             row.state = "failed"
+            self._outbox.said(answer)
+            self._outbox.raised(alert)
         return row.received.attempts
+
+    def all(self) -> list[Heeded]:
+        """Every message, in order of arrival."""
+        rows = self._rows.inbox.values()
+        return [Heeded(row.received.message, row.state, row.why) for row in rows]
 
     def check(self, messages: Iterable[str]) -> None:
         """Raise IllegalMove for a message that does not wait."""
@@ -358,8 +415,8 @@ class MemoryInbox:
 class MemoryOutbox:
     """Port Outbox."""
 
-    def __init__(self, rows: _Rows, clock: Clock) -> None:
-        self._rows, self._clock = rows, clock
+    def __init__(self, rows: _Rows, clock: Clock, guard: Guard) -> None:
+        self._rows, self._clock, self._guard = rows, clock, guard
 
     async def claim(
         self, network: Network, *, limit: int, workspace: str | None = None
@@ -371,6 +428,8 @@ class MemoryOutbox:
             if row.state == "claimed" and row.claimed_at < now - CLAIM_S:
                 row.state = "unknown"
         taken: list[Due] = []
+        if "restore" in self._guard.holds:
+            return ()
         closed = {row.due.session for row in rows if row.state == "claimed"}
         for row in rows:
             session = row.due.session
@@ -388,18 +447,36 @@ class MemoryOutbox:
 
     async def say(self, session: str, key: str, text: str, handled: tuple[str, ...] = ()) -> None:
         """Queue a reply."""
-        inbox = MemoryInbox(self._rows)
-        inbox.check(handled)
-        self.answer(session, key, text)
-        inbox.mark(handled)
+        self.said(Answer(session, key, text, handled))
 
-    def answer(self, session: str, key: str, text: str) -> None:
+    def said(self, answer: Answer | None) -> None:
+        """Queue an answer with the mark on what it answers."""
+        if answer is None:
+            return
+        inbox = MemoryInbox(self._rows, self)
+        inbox.check(answer.handled)
+        self.answer(answer.session, answer.key, answer.text)
+        inbox.mark(answer.handled)
+
+    def raised(self, alert: Alert | None) -> None:
+        """Open an incident."""
+        if alert is not None:
+            self._guard.open(alert, self.alert)
+
+    def alert(self, place: Place, key: str, text: str) -> None:
+        """Queue what is said in the operations room."""
+        found = [id for id, there in self._rows.sessions.items() if there == place]
+        session = found[0] if found else f"s{len(self._rows.sessions) + 1}"
+        self._rows.sessions[session] = place
+        self.answer(session, key, text)
+
+    def answer(self, session: str, key: str, text: str, reason: str = "") -> None:
         """Queue a reply, as a part of what else is written; one without a key is none."""
         if not key:
             return
         content = Content(text)
         self._rows.contents.setdefault((session, content.hash), content)
-        self._queue(key, "reply", "", session, "", content.hash)
+        self._queue(key, "reply", "", session, reason, content.hash)
 
     async def sent(self, key: str, remote: str) -> None:
         """It is there."""
@@ -411,9 +488,10 @@ class MemoryOutbox:
         row = self._rows.outbox[key]
         row.state, row.looked_up = "unknown", True
 
-    async def failed(self, key: str, why: str) -> None:
+    async def failed(self, key: str, why: str, alert: Alert | None = None) -> None:
         """It cannot be sent."""
         self._rows.outbox[key].state = "failed"
+        self.raised(alert)
 
     async def later(self, key: str, delay_s: float) -> None:
         """Try again."""
@@ -433,6 +511,8 @@ class MemoryOutbox:
         """One pending edit a goal."""
         if all(row.state != "pending" for row in self._status_of(goal.id)):
             key = f"{goal.id}:status:{goal.seq}"
+            if key in self._rows.outbox:
+                key = f"{key}.{self._rows.next()}"
             not_before = goal.opened_at + STATUS_AFTER_S
             self._queue(key, "status", goal.id, goal.session, "", "", not_before)
 
@@ -488,6 +568,23 @@ class MemoryRooms:
     async def person(self, network: Network, speaker: Speaker) -> str:
         """The person's id."""
         return _person(self._rows, network, speaker)
+
+    async def known(self, network: Network, id: str) -> str:
+        """Their name, or nothing for somebody who was never seen."""
+        return self.name_of(network, id)
+
+    def name_of(self, network: Network, id: str) -> str:
+        """Their name."""
+        return self._rows.names.get(self._rows.people.get((network, id), ""), "")
+
+    def subject(self, person: str) -> Subject:
+        """Somebody by their person id."""
+        [(network, id)] = [key for key, one in self._rows.people.items() if one == person]
+        return Subject("person", network, id, name=self._rows.names[person])  # type: ignore[arg-type]
+
+    def place(self, session: str) -> Place:
+        """Where a session lives."""
+        return self._rows.sessions[session]
 
     async def thread(self, place: Place) -> Thread | None:
         """The session that lives there."""
@@ -612,6 +709,18 @@ def _live(rows: _Rows, session: str) -> Goal | None:
         if goal.session == session and goal.kind == "goal" and not goal.is_final:
             return goal
     return None
+
+
+def _endings(unit: Unit) -> tuple[Event, ...]:
+    # What ended before a hold took the lease is true; what the unit itself starts does not run.
+    begun = {event.tool_use for event in unit.events if isinstance(event, ToolStarted)}
+    kinds = (*BOOKINGS, ToolEnded)
+    return tuple(
+        event
+        for event in unit.events
+        if isinstance(event, kinds)
+        and not (isinstance(event, ToolEnded) and event.tool_use in begun)
+    )
 
 
 def _bookings(unit: Unit) -> tuple[Event, ...]:
