@@ -5,9 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.adapters.store.clocks import HandClock, HandTime
+from tests.contracts.holds import HoldsContract
+from tests.contracts.incidents import IncidentsContract
 from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
+from tests.contracts.people import DoorsContract, PeopleContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.stores import Bed
 from tests.doubles.store import MemoryStore
@@ -33,4 +36,16 @@ class TestInbox(InboxContract): ...
 class TestOutbox(OutboxContract): ...
 
 
+class TestHolds(HoldsContract): ...
+
+
+class TestIncidents(IncidentsContract): ...
+
+
 class TestRooms(RoomsContract): ...
+
+
+class TestPeople(PeopleContract): ...
+
+
+class TestDoors(DoorsContract): ...

@@ -8,9 +8,12 @@ import pytest
 from adapters.store.open import open_store
 from bot.goals.limits import LIMITS
 from tests.adapters.store.clocks import HandClock, HandTime
+from tests.contracts.holds import HoldsContract
+from tests.contracts.incidents import IncidentsContract
 from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
+from tests.contracts.people import DoorsContract, PeopleContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.stores import Bed
 
@@ -38,4 +41,16 @@ class TestInbox(InboxContract): ...
 class TestOutbox(OutboxContract): ...
 
 
+class TestHolds(HoldsContract): ...
+
+
+class TestIncidents(IncidentsContract): ...
+
+
 class TestRooms(RoomsContract): ...
+
+
+class TestPeople(PeopleContract): ...
+
+
+class TestDoors(DoorsContract): ...
