@@ -34,12 +34,12 @@ def needs_migration(found: str | None, database: str) -> bool:
     return found != HEAD
 
 
-def migrate(connection: "Connection") -> None:
-    """Bring the database to HEAD, in the connection's transaction."""
+def migrate(connection: "Connection", to: str = HEAD) -> None:
+    """Bring the database up to a version, in the connection's transaction."""
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, to)

@@ -22,6 +22,7 @@ from adapters.store.tables.mail import Endpoint, Inbox, Outbox
 from adapters.store.tables.people import Claim, Grant, Offer, Person, Room, Told
 from adapters.store.tables.plans import Artifact, Fact, Occurrence, Schedule, Watch
 from adapters.store.tables.root import METADATA
+from adapters.store.tables.upkeep import Restored
 from adapters.store.tables.work import Audit, Decision, Step, Task, Turn, Wait
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Outbox",
     "Person",
     "Reservation",
+    "Restored",
     "Room",
     "Schedule",
     "Secret",

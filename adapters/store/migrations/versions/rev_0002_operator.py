@@ -18,6 +18,7 @@ def upgrade() -> None:
     _make_secret()
     _make_incident()
     _make_erasure()
+    _make_restored()
 
 
 def _make_claim() -> None:
@@ -137,4 +138,14 @@ def _make_erasure() -> None:
         ["due_at"],
         sqlite_where=sa.text("done_at IS NULL"),
         postgresql_where=sa.text("done_at IS NULL"),
+    )
+
+
+def _make_restored() -> None:
+    op.create_table(
+        "restored",
+        sa.Column("at", sa.Float(), nullable=False),
+        sa.Column("made_at", sa.Float(), nullable=False),
+        sa.Column("made_by", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("at", name=op.f("pk_restored")),
     )
