@@ -11,6 +11,7 @@ from adapters.store.moves import (
     Move,
     bookings,
     decide,
+    endings,
     write_answer,
     write_contents,
     write_goal,
@@ -146,17 +147,18 @@ class StoreJournal:
             raise KeyError(f"There is no goal {unit.goal}.")
         data, epoch, worker = row
         goal = codec.load_goal(data)
-        fenced = unit.epoch is not None and not (worker and epoch == unit.epoch)
+        is_last = epoch == unit.epoch
+        fenced = unit.epoch is not None and not (worker and is_last)
         if not fenced:
             check_waiting(tx, unit.handled)
         at = tx.now()
-        events = bookings(unit) if fenced else unit.events
+        events = unit.events if not fenced else endings(unit) if is_last else bookings(unit)
         moves = tuple(decide(goal, events, at, self._limits))
         after = moves[-1].after if moves else goal
         writes = Writes()
         if moves:
             write_goal(writes, after)
-        if not fenced:
+        if not fenced or is_last:
             write_contents(writes, goal.session, unit.contents, at, unit.events)
         for move in moves:
             write_move(writes, move, self._limits_hash)

@@ -5,16 +5,20 @@ from typing import Any, Final
 from sqlalchemy import bindparam, exists, select, text
 
 from adapters.store import queries
+from adapters.store.incidents import open_incident
 from adapters.store.journal import check_waiting, write_handled
 from adapters.store.moves import write_content, write_reply
+from adapters.store.people import write_notes
 from adapters.store.readers import Readers
 from adapters.store.rooms import place_of, see_person, see_room, see_session
 from adapters.store.statements import Row, Writes
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.ports.chat import Incoming, Network, Speaker
+from bot.ports.incidents import Alert
 from bot.ports.journal import Content
 from bot.ports.mail import Due, Received
+from bot.ports.people import NOTHING, Answer
 
 CLAIM_S: Final = 60.0
 """A claim older than this is of unknown outcome."""
@@ -50,6 +54,10 @@ _CLAIM: Final = (
     select(
         _O.c.key, _O.c.kind, _O.c.goal, _O.c.session, _R.c.network, _R.c.workspace, _R.c.name,
         _S.c.thread, _O.c.reason, _O.c.content, _O.c.remote, _O.c.state, _O.c.created_at,
+        text(
+            "outbox.goal IS NOT NULL AND EXISTS"
+            " (SELECT 1 FROM restored WHERE restored.at > session.opened_at) AS may_differ"
+        ),
     )
     .join(_S, _S.c.id == _O.c.session)
     .join(_R, _R.c.id == _S.c.room)
@@ -57,6 +65,7 @@ _CLAIM: Final = (
         _R.c.network == bindparam("of_network"),
         text(_OPEN.format("outbox")),
         text("outbox.state <> 'claimed'"),
+        text("NOT EXISTS (SELECT 1 FROM hold WHERE hold.scope = 'restore')"),
         _O.c.not_before <= bindparam("of_now"),
         ~exists().where(
             _ahead.c.session == _O.c.session,
@@ -140,13 +149,19 @@ class StoreInbox:
 
         await self._writer.do(job)
 
-    async def failed(self, message: str, why: str) -> int:
-        """Count one failed handling; at the third it is *failed*. Returns the count."""
+    async def failed(
+        self, message: str, why: str, answer: Answer = NOTHING, alert: Alert | None = None
+    ) -> int:
+        """Count one failed handling; at the third it is *failed*, and told. Returns the count."""
 
         def job(tx: Transaction) -> int:
             attempts = check_waiting(tx, (message,)) + 1
             state = "failed" if attempts >= FAILINGS else "waiting"
             tx.run(_FAIL, of_id=message, state=state, attempts=attempts, why=why)
+            if attempts >= FAILINGS:
+                write_notes(tx, answer)
+                if alert is not None:
+                    open_incident(tx, alert)
             return attempts
 
         return await self._writer.do(job)
@@ -221,12 +236,14 @@ class StoreOutbox:
 
         await self._writer.do(job)
 
-    async def failed(self, key: str, why: str) -> None:
-        """It cannot be sent; later rows pass."""
+    async def failed(self, key: str, why: str, alert: Alert | None = None) -> None:
+        """It cannot be sent; later rows pass, and the incident is opened with it."""
 
         def job(tx: Transaction) -> None:
             _found(tx, key)
             tx.run(_FAILED, of_key=key, state="failed", why=why)
+            if alert is not None:
+                open_incident(tx, alert)
 
         await self._writer.do(job)
 
@@ -287,8 +304,8 @@ def _received(row: Row) -> Received:
 
 def _take(tx: Transaction, row: Row, now: float) -> Due:
     key, kind, goal, session, network, workspace, room, thread, reason, content, *rest = row
-    remote, state, created_at = rest
-    was_unknown = state == "unknown"
+    remote, state, created_at, may_differ = rest
+    was_unknown = state == "unknown" or bool(may_differ)
     tx.run(_TAKE, of_key=key, state="claimed", claimed_at=now, looked_up=was_unknown)
     place = place_of(network, workspace, room, thread)
     return Due(
@@ -302,6 +319,7 @@ def _take(tx: Transaction, row: Row, now: float) -> Due:
         remote=_edited(tx, kind, goal, key) or remote,
         state="unknown" if was_unknown else "claimed",
         created_at=created_at,
+        may_differ=bool(may_differ),
     )
 
 

@@ -42,6 +42,7 @@ _CLOCK: Final = (
     " pg_backend_pid()"
 )
 _ALONE: Final = "SELECT pg_advisory_xact_lock(hashtext(%s))"
+_BESIDE: Final = "SELECT pg_advisory_xact_lock_shared(hashtext(%s))"
 _END_BACKEND: Final = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
     " WHERE pid = %s AND backend_xid = %s::xid8::xid"
@@ -99,6 +100,10 @@ class PostgresTransaction(Transaction):
     def alone(self, name: str) -> None:
         """Wait until no other transaction that asked for `name` is open."""
         self.connection.execute(_ALONE, (name,)).fetchone()
+
+    def beside(self, name: str) -> None:
+        """Wait until no transaction that is `alone` with `name` is open, and keep new ones out."""
+        self.connection.execute(_BESIDE, (name,)).fetchone()
 
 
 class PostgresDatabase:

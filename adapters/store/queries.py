@@ -128,7 +128,16 @@ DELETE_TASKS: Final = delete(TASK).where(TASK.c.goal == bindparam("of_goal"))
 INSERT_TASK: Final = into(TASK)
 
 INSERT_POST: Final = into(OUTBOX, without=("sequence",)).on_conflict_do_nothing()
-"""A key that is there already, or a second pending status of a goal, changes nothing."""
+"""A key that is there already changes nothing."""
+
+_status: Final = into(OUTBOX, without=("sequence",))
+INSERT_STATUS: Final = _status.on_conflict_do_update(
+    index_elements=("goal",),
+    index_where=text("kind = 'status' AND state = 'pending'"),
+    set_={"not_before": _status.excluded.not_before},
+    where=OUTBOX.c.not_before > _status.excluded.not_before,
+)
+"""One edit of a goal's status is pending at most; the sooner of two times holds."""
 
 _CARD: Final = (
     "key", "goal", "session", "kind", "reason", "content", "state", "remote", "not_before",

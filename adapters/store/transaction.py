@@ -23,6 +23,13 @@ class Outcome:
     error: BaseException | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class AfterCommit:
+    """As a job's result: work on the writing connection that no transaction can hold (SQLite)."""
+
+    work: Callable[[Connection], None]
+
+
 class Transaction(Reader):
     """Reads and writes inside one transaction."""
 
@@ -46,6 +53,9 @@ class Transaction(Reader):
 
     def alone(self, name: str) -> None:
         """Wait until no other transaction that asked for `name` is open. SQLite has one writer."""
+
+    def beside(self, name: str) -> None:
+        """Wait until no transaction that is `alone` with `name` is open, and keep new ones out."""
 
 
 class Database(Protocol):

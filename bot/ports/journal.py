@@ -76,7 +76,7 @@ class Applied:
     entries: tuple[Entry, ...]
     instructions: tuple[Instruction, ...]
     fenced: bool = False
-    """The lease is gone: nothing but bookings was written."""
+    """The lease is gone: nothing but bookings was written, and what ended before a hold took it."""
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -183,6 +183,9 @@ class Leases(Protocol):
 
     async def next_due(self) -> float | None:
         """The earliest due time of a goal that nobody holds."""
+
+    async def lost(self, worker: str, held: Mapping[str, int]) -> frozenset[str]:
+        """Those of the leases (goal -> epoch) that a hold or another worker has ended."""
 
     async def stopped(self, goals: Sequence[str]) -> frozenset[str]:
         """Those of the goals that a person has stopped or cancelled."""

@@ -13,6 +13,8 @@ from typing import Literal, Protocol
 
 from bot.goals.goal import Goal
 from bot.ports.chat import Incoming, Network, Place, Speaker
+from bot.ports.incidents import Alert
+from bot.ports.people import NOTHING, Answer
 
 OutState = Literal["pending", "claimed", "sent", "unknown", "failed", "superseded"]
 
@@ -45,6 +47,8 @@ class Due:
     """Of the message to edit, or of one whose outcome is unknown."""
     state: OutState = "claimed"
     created_at: float = 0.0
+    may_differ: bool = False
+    """The rows were restored: what is there under this key may say something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +72,13 @@ class Inbox(Protocol):
     async def handled(self, message: str) -> None:
         """Mark one that causes nothing else."""
 
-    async def failed(self, message: str, why: str) -> int:
-        """Count one failed handling; at the third it is *failed*. Returns the count."""
+    async def failed(
+        self, message: str, why: str, answer: Answer = NOTHING, alert: Alert | None = None
+    ) -> int:
+        """Count one failed handling; at the third it is *failed*. Returns the count.
+
+        At the third whoever said it is told, and the incident is opened, in one transaction.
+        """
 
 
 class Outbox(Protocol):
@@ -89,8 +98,8 @@ class Outbox(Protocol):
     async def unknown(self, key: str) -> None:
         """It may be there: the next claim of it looks it up."""
 
-    async def failed(self, key: str, why: str) -> None:
-        """It cannot be sent; later rows pass."""
+    async def failed(self, key: str, why: str, alert: Alert | None = None) -> None:
+        """It cannot be sent; later rows pass, and the incident is opened with it."""
 
     async def later(self, key: str, delay_s: float) -> None:
         """Try again after `delay_s`."""

@@ -13,6 +13,8 @@ from bot.goals.goal import Goal
 from bot.goals.limits import DEFAULT_BUDGET
 from bot.goals.money import Budget, Usage
 from bot.ports.chat import Incoming, Network, Place, Speaker
+from bot.ports.holds import Holds
+from bot.ports.incidents import Incidents
 from bot.ports.journal import Applied, Content, Journal, Leases, Unit
 from bot.ports.mail import Inbox, Outbox, Rooms
 from bot.ports.records import Records
@@ -38,6 +40,10 @@ class Ports(Protocol):
     def rooms(self) -> Rooms: ...
     @property
     def records(self) -> Records: ...
+    @property
+    def holds(self) -> Holds: ...
+    @property
+    def incidents(self) -> Incidents: ...
 
 
 class Time(Protocol):

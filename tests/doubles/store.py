@@ -11,16 +11,25 @@ from dataclasses import dataclass, field, replace
 
 from bot.errors import IllegalMove, Refused
 from bot.goals import machine
-from bot.goals.events import BOOKINGS, CallSettled, Event, GoalOpened, OwnerChanged
+from bot.goals.events import (
+    BOOKINGS,
+    CallSettled,
+    Event,
+    GoalOpened,
+    OwnerChanged,
+    ToolEnded,
+    ToolStarted,
+)
 from bot.goals.goal import Goal
 from bot.goals.instructions import CloseDecision, Instruction, OpenDecision, Post, ShowStatus
 from bot.goals.limits import LIMITS, Limits
 from bot.ports.chat import Incoming, Network, Place, Speaker
 from bot.ports.clock import Clock
 from bot.ports.doors import Heeded
+from bot.ports.incidents import Alert
 from bot.ports.journal import Applied, Content, EndpointRow, Lease, Line, Reply, Task, Unit
 from bot.ports.mail import Due, OutState, Received, Thread
-from bot.ports.people import Answer, Subject
+from bot.ports.people import NOTHING, Answer, Note, Subject
 from bot.ports.records import DecisionRow, GoalRow, Parked, Spent, Trace
 from tests.doubles import store_folds as folds
 from tests.doubles.guard import Guard, MemoryHolds, MemoryIncidents
@@ -381,7 +390,7 @@ class MemoryInbox:
         self.mark((message,))
 
     async def failed(
-        self, message: str, why: str, answer: Answer | None = None, alert: Alert | None = None
+        self, message: str, why: str, answer: Answer = NOTHING, alert: Alert | None = None
     ) -> int:
         """Count one failed handling."""
         self.check((message,))
@@ -447,15 +456,14 @@ class MemoryOutbox:
 
     async def say(self, session: str, key: str, text: str, handled: tuple[str, ...] = ()) -> None:
         """Queue a reply."""
-        self.said(Answer(session, key, text, handled))
+        self.said(Answer((Note(session, key, text),), handled))
 
-    def said(self, answer: Answer | None) -> None:
+    def said(self, answer: Answer) -> None:
         """Queue an answer with the mark on what it answers."""
-        if answer is None:
-            return
         inbox = MemoryInbox(self._rows, self)
         inbox.check(answer.handled)
-        self.answer(answer.session, answer.key, answer.text)
+        for note in answer.notes:
+            self.answer(note.session, note.key, note.text, note.reason)
         inbox.mark(answer.handled)
 
     def raised(self, alert: Alert | None) -> None:
