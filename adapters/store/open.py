@@ -8,6 +8,7 @@ from typing import Final
 
 from adapters.store.doors import StoreDoors
 from adapters.store.figures import StoreFigures
+from adapters.store.forgetting import StoreForgetting
 from adapters.store.holds import StoreHolds
 from adapters.store.incidents import StoreIncidents
 from adapters.store.journal import StoreJournal
@@ -16,8 +17,10 @@ from adapters.store.mail import StoreInbox, StoreOutbox
 from adapters.store.people import StorePeople
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
+from adapters.store.retention import StoreRetention
 from adapters.store.room_settings import StoreRoomBook
 from adapters.store.rooms import StoreRooms
+from adapters.store.scrub import StoreScrub
 from adapters.store.secrets import StoreSecrets
 from adapters.store.timed import Timed
 from adapters.store.transaction import Database
@@ -49,6 +52,9 @@ class Store:
     room_book: StoreRoomBook
     holds: StoreHolds
     incidents: StoreIncidents
+    forgetting: StoreForgetting
+    retention: StoreRetention
+    scrub: StoreScrub
     writer: Writer
     commits: Commits
     hurry: Callable[[], None]
@@ -98,6 +104,9 @@ async def open_store(
             room_book=StoreRoomBook(readers),
             holds=StoreHolds(writer, readers),
             incidents=StoreIncidents(writer, readers),
+            forgetting=StoreForgetting(writer, readers),
+            retention=StoreRetention(writer, readers),
+            scrub=StoreScrub(writer),
             writer=writer,
             commits=timed.commits,
             hurry=hurry,

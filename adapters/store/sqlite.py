@@ -22,7 +22,7 @@ from adapters.store import schema
 from adapters.store.leases import void_leases
 from adapters.store.mail import void_claims
 from adapters.store.statements import SQLITE, Compiler, Reader
-from adapters.store.transaction import Job, Outcome, Transaction
+from adapters.store.transaction import AfterCommit, Job, Outcome, Transaction
 from bot.errors import HeadwayError, StoreBusy, StoreUnusable
 from bot.ports.clock import Clock
 
@@ -133,13 +133,23 @@ class SqliteDatabase:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
             return [Outcome(error=translated(error, self._path))] * len(jobs)
-        return outcomes
+        return [self._after(outcome) for outcome in outcomes]
 
     def close(self) -> None:
         """Bring the WAL home and close."""
         with suppress(sqlite3.Error):
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.connection.close()
+
+    def _after(self, outcome: Outcome) -> Outcome:
+        if type(outcome.result) is not AfterCommit:
+            return outcome
+        try:
+            outcome.result.work(self.connection)
+        except (sqlite3.Error, HeadwayError) as error:
+            ours = isinstance(error, HeadwayError)
+            return Outcome(error=error if ours else translated(error, self._path))
+        return Outcome()
 
     def _is_whole(self) -> bool:
         for path in (self._path, self._wal):

@@ -1,0 +1,423 @@
+"""
+The store's part of forgetting a person.
+
+Rule 1: reads are made beside the writer; each write is a few rows in a transaction of its own.
+Rule 2: what repeats the person's words goes before the words do, and their name goes last: whatever
+        ends the work in between, what is left can still be found.
+Rule 3: rows stay, and so do their ids, hashes and numbers.
+"""
+
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from secrets import token_hex
+from typing import Any, Final
+
+from sqlalchemy import bindparam, select, text, tuple_
+
+from adapters.store import queries
+from adapters.store.forgotten import BITES, Change, blank, refs_of, slices
+from adapters.store.readers import Readers
+from adapters.store.rooms import place_of
+from adapters.store.statements import Reader, Row, Statement
+from adapters.store.tables import METADATA
+from adapters.store.transaction import Transaction
+from adapters.store.writer import Writer
+from bot.ports.forgetting import Known, Spot, Step, Trail, Wanted
+from bot.ports.words import Words, telling
+
+_T: Final = METADATA.tables
+_C, _E, _G, _I = queries.CONTENT, queries.EVENT, queries.GOAL, queries.INBOX
+_L, _O, _P, _R, _S = queries.LEASE, queries.OUTBOX, queries.PERSON, queries.ROOM, queries.SESSION
+_X: Final = _T["erasure"]
+_GRANT: Final = _T["grant"]
+
+_KNOWN: Final = select(_P.c.id, _P.c.network, _P.c.external, _P.c.name)
+_NAMED: Final = _KNOWN.where(
+    (_P.c.id == bindparam("of_name"))
+    | (_P.c.external == bindparam("of_name"))
+    | (_P.c.name == bindparam("of_name"))
+).order_by(_P.c.id)
+_BY_ID: Final = _KNOWN.where(_P.c.id == bindparam("of_id"))
+
+_WANT: Final = queries.upsert(
+    queries.into(_X), ("person",), "asked_at", "due_at", "keeps_mentions", "done_at"
+)
+_WANTED: Final = (
+    select(_X.c.person, _X.c.keeps_mentions)
+    .where(text("erasure.done_at IS NULL"), _X.c.due_at <= bindparam("of_now"))
+    .order_by(_X.c.due_at)
+)
+_DONE: Final = queries.set_in(_X, "done_at").where(_X.c.person == bindparam("of_person"))
+
+_GOALS: Final = (
+    select(_G.c.id, _G.c.session, _G.c.state).where(_G.c.owner == bindparam("of_person"))
+)  # fmt: skip
+_WHERE: Final = (
+    select(_I.c.room, _I.c.thread, _I.c.id)
+    .where(_I.c.person == bindparam("of_person"))
+    .order_by(_I.c.sequence)
+)
+_SPOT: Final = (
+    select(_S.c.id, _S.c.kind, _S.c.room, _S.c.thread, _R.c.network, _R.c.workspace, _R.c.name)
+    .join(_R, _R.c.id == _S.c.room)
+)  # fmt: skip
+_SPOT_OF: Final = _SPOT.where(_S.c.id == bindparam("of_session"))
+_SPOT_AT: Final = _SPOT.where(
+    _S.c.room == bindparam("of_room"), _S.c.thread == bindparam("of_thread")
+)
+_ROOMMATE: Final = (
+    select(_I.c.person)
+    .where(
+        _I.c.room == bindparam("of_room"),
+        _I.c.thread == bindparam("of_thread"),
+        _I.c.person != bindparam("of_person"),
+    )
+    .limit(1)
+)
+_OPENER: Final = select(_I.c.person).where(
+    _I.c.id == bindparam("of_id"), _I.c.person != bindparam("of_person")
+)
+_CO_OWNER: Final = (
+    select(_G.c.id)
+    .where(_G.c.session == bindparam("of_session"), _G.c.owner != bindparam("of_person"))
+    .limit(1)
+)
+_CO_AUTHOR: Final = (
+    select(_C.c.hash)
+    .join(_P, _P.c.id == _C.c.author)
+    .where(_C.c.session == bindparam("of_session"), _C.c.author != bindparam("of_person"))
+    .limit(1)
+)
+_SAID: Final = (
+    select(_C.c.text, _C.c.author, _P.c.id)
+    .outerjoin(_P, _P.c.id == _C.c.author)
+    .where(_C.c.session == bindparam("of_session"), _C.c.text.is_not(None))
+)
+_TEXTS: Final = (
+    select(_C.c.session, _C.c.hash, _C.c.text, _C.c.author, _P.c.id)
+    .outerjoin(_P, _P.c.id == _C.c.author)
+    .where(
+        tuple_(_C.c.session, _C.c.hash) > tuple_(bindparam("of_session"), bindparam("of_hash")),
+        _C.c.text.is_not(None),
+    )
+    .order_by(_C.c.session, _C.c.hash)
+    .limit(bindparam("of_limit"))
+)
+_DATA: Final = select(_E.c.data).where(_E.c.goal == bindparam("of_goal"))
+_HELD: Final = select(_L.c.goal).where(
+    _L.c.goal == bindparam("of_goal"), text("lease.worker <> ''"), _L.c.until > bindparam("of_now")
+)
+_POSTS: Final = queries.set_in(_O, "state").where(
+    _O.c.session == bindparam("of_session"), text("outbox.state IN ('pending', 'unknown')")
+)
+_UNGRANT: Final = _GRANT.delete().where(_GRANT.c.person == bindparam("of_person"))
+_UNOFFER: Final = _T["offer"].delete().where(_T["offer"].c.to_person == bindparam("of_person"))
+_RENAME: Final = queries.set_in(_P, "external", "name", "gone_at").where(
+    _P.c.id == bindparam("of_person")
+)
+_HASH: Final = re.compile('"([0-9a-f]{64})"')
+
+_LOOSE: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
+    ("hold", ("scope",), ("by", "why")),
+    ("incident", ("id",), ("detail",)),
+    ("secret", ("kind", "name"), ("set_by",)),
+    ("grant", ("id",), ("subject", "rule")),
+    ("inbox", ("id",), ("why",)),
+    ("outbox", ("key",), ("why",)),
+    ("room", ("id",), ("settings",)),
+)
+"""Texts of operators and errors outside of `content`: table, key, columns."""
+
+
+class StoreForgetting:
+    """Port Forgetting."""
+
+    def __init__(self, writer: Writer, readers: Readers) -> None:
+        self._writer = writer
+        self._readers = readers
+
+    async def known(self, name: str) -> tuple[Known, ...]:
+        """The people who go by that name, id or network id."""
+        return tuple(Known(*row) for row in await self._all(_NAMED, of_name=name))
+
+    async def want(self, wanted: Wanted, in_s: float = 0.0) -> None:
+        """Write down that the person is to be forgotten, `in_s` seconds from now."""
+
+        def job(tx: Transaction) -> None:
+            now = tx.now()
+            tx.run(
+                _WANT, person=wanted.person, asked_at=now, due_at=now + in_s,
+                keeps_mentions=wanted.keeps_mentions, done_at=None,
+            )  # fmt: skip
+
+        await self._writer.do(job)
+
+    async def wanted(self) -> tuple[Wanted, ...]:
+        """Who is to be forgotten now."""
+        if not await self._all(_WANTED, of_now=float("inf")):
+            return ()
+        now = await self._writer.do(lambda tx: tx.now())
+        rows = await self._all(_WANTED, of_now=now)
+        return tuple(Wanted(person, bool(keeps)) for person, keeps in rows)
+
+    async def done(self, person: str) -> None:
+        """They are forgotten."""
+        await self._writer.do(lambda tx: tx.run(_DONE, of_person=person, done_at=tx.now()))
+
+    async def trail(self, person: str) -> Trail:
+        """Where they were. Raises KeyError: nobody has that id."""
+        return await self._readers.do(lambda reader: _trail(reader, person))
+
+    async def at_work(self, goals: Sequence[str]) -> bool:
+        """Whether any of the goals is held by a worker, who may write still."""
+        now = await self._writer.do(lambda tx: tx.now())
+
+        def query(reader: Reader) -> bool:
+            return any(reader.one(_HELD, of_goal=goal, of_now=now) for goal in goals)
+
+        return await self._readers.do(query)
+
+    async def texts(
+        self, trail: Trail, wanted: Wanted, *, is_dry: bool = False
+    ) -> AsyncIterator[Step]:
+        """Blank their texts, and what was made of them, a little at a time."""
+        async for step in self._mentions(trail, wanted, is_dry=is_dry):
+            yield step
+        for spot in trail.shared:
+            for step in await self._of_goals(trail, spot, is_dry=is_dry):
+                yield step
+        for goal in trail.goals:
+            count = await refs_of(goal, self._writer, self._readers, None, is_dry=is_dry)
+            if count:
+                yield Step("wait", count)
+        for spot in trail.own:
+            for one in await self._readers.do(lambda r, s=spot: slices(r, s.session)):  # type: ignore[misc]
+                if not is_dry:
+                    await self._writer.do(one.blank, lane="forgetting")
+                yield Step("text", one.rows)
+            if not is_dry:
+                of = {"of_session": spot.session, "state": "superseded"}
+                await self._writer.do(lambda tx, of=of: tx.run(_POSTS, **of))  # type: ignore[misc]
+
+    async def name(self, trail: Trail, *, is_dry: bool = False) -> AsyncIterator[Step]:
+        """Take away their name and their rights. The last step: nothing is told by them after it."""
+        for table, keys, columns in _LOOSE:
+            count = await self._loose(trail.words, table, keys, columns, is_dry=is_dry)
+            if count:
+                yield Step("note", count)
+        person = trail.person.id
+
+        def job(tx: Transaction) -> int:
+            count = tx.run(_UNGRANT, of_person=person)
+            tx.run(_UNOFFER, of_person=person)
+            tx.run(
+                _RENAME, of_person=person, external=f"forgotten:{token_hex(8)}", name="",
+                gone_at=tx.now(),
+            )  # fmt: skip
+            return count
+
+        if is_dry:
+            yield Step("name", 1)
+            return
+        count = await self._writer.do(job)
+        yield Step("name", 1)
+        if count:
+            yield Step("right", count)
+
+    async def _mentions(self, trail: Trail, wanted: Wanted, *, is_dry: bool) -> AsyncIterator[Step]:
+        """What repeats their words where others spoke, what they said there, and who names them."""
+        own, shared = ({one.session for one in spots} for spots in (trail.own, trail.shared))
+        after = ("", "")
+        theirs: list[Change] = []
+        while rows := await self._all(
+            _TEXTS, of_session=after[0], of_hash=after[1], of_limit=BITES
+        ):  # fmt: skip
+            after = (rows[-1][0], rows[-1][1])
+            changes: list[Change] = []
+            for session, hash, said, author, is_person in rows:
+                if session in own:
+                    continue
+                if author == trail.person.id:
+                    theirs.append(Change(session, hash, None))
+                elif session in shared or not wanted.keeps_mentions:
+                    words = trail.words if session in shared else Words(trail.words.names)
+                    changes += _without(words, session, hash, said, is_persons=bool(is_person))
+            for step in await self._change("mention", changes, is_dry=is_dry):
+                yield step
+        for step in await self._change("text", theirs, is_dry=is_dry):
+            yield step
+
+    async def _of_goals(self, trail: Trail, spot: Spot, *, is_dry: bool) -> list[Step]:
+        """What their goals wrote in a thread that others spoke in as well."""
+
+        def query(reader: Reader) -> list[Change]:
+            goals = [row[0] for row in reader.all(_GOALS, of_person=trail.person.id)
+                     if row[1] == spot.session]  # fmt: skip
+            named: set[str] = set()
+            for goal in goals:
+                for [data] in reader.all(_DATA, of_goal=goal):
+                    named.update(_HASH.findall(data))
+                named |= _beside(reader, goal)
+            return [
+                Change(spot.session, hash, None)
+                for hash in sorted(named)
+                if _is_erasable(reader, spot.session, hash, trail.person.id)
+            ]
+
+        return await self._change("text", await self._readers.do(query), is_dry=is_dry)
+
+    async def _change(self, kind: str, changes: list[Change], *, is_dry: bool) -> list[Step]:
+        steps = []
+        for first in range(0, len(changes), BITES):
+            bite = changes[first : first + BITES]
+            if not is_dry:
+                await self._writer.do(lambda tx, b=bite: blank(tx, b), lane="forgetting")  # type: ignore[misc]
+            steps.append(Step(kind, len(bite)))
+        return steps
+
+    async def _loose(
+        self, words: Words, table: str, keys: tuple[str, ...], columns: tuple[str, ...],
+        *, is_dry: bool,
+    ) -> int:  # fmt: skip
+        """Take their words out of a table's own texts."""
+        read, write = _loose_statements(table, keys, columns)
+        found = [row for row in await self._all(read)
+                 if any(value and words.are_in(value) for value in row[len(keys) :])]  # fmt: skip
+
+        def job(tx: Transaction) -> None:
+            for row in found:
+                of = {f"of_{key}": row[place] for place, key in enumerate(keys)}
+                now = {
+                    column: words.without(value or "")
+                    for column, value in zip(columns, row[len(keys) :], strict=True)
+                }
+                tx.run(write, **of, **now)
+
+        if found and not is_dry:
+            await self._writer.do(job)
+        return len(found)
+
+    async def _all(self, statement: Statement, **parameters: object) -> list[Row]:
+        return await self._readers.do(lambda reader: reader.all(statement, **parameters))
+
+
+def _trail(reader: Reader, person: str) -> Trail:
+    row = reader.one(_BY_ID, of_id=person)
+    if row is None:
+        raise KeyError(f"There is no person {person}.")
+    known = Known(*row)
+    goals = reader.all(_GOALS, of_person=person)
+    spots = _spots(reader, person, {session for _, session, _ in goals})
+    own, shared = [], []
+    for id, kind, room, thread, network, workspace, name in spots:
+        spot = Spot(id, place_of(network, workspace, name, thread))
+        is_shared = kind == "mail" or _is_shared(reader, person, id, room, thread)
+        (shared if is_shared else own).append(spot)
+    theirs, others = _voices(reader, person, [spot.session for spot in shared])
+    names = tuple(dict.fromkeys(name for name in (known.external, known.name) if _is_name(name)))
+    live = (id for id, _, state in goals if state not in ("complete", "cancelled"))
+    return Trail(
+        known,
+        tuple(own),
+        tuple(shared),
+        tuple(goal[0] for goal in goals),
+        tuple(live),
+        Words(names, telling(theirs, others)),
+    )
+
+
+def _spots(reader: Reader, person: str, sessions: Iterable[str]) -> list[Row]:
+    """The sessions that they spoke in or have goals in."""
+    found: dict[str, Row] = {}
+    for session in sessions:
+        for row in reader.all(_SPOT_OF, of_session=session):
+            found[row[0]] = row
+    seen: set[tuple[str, str]] = set()
+    for room, thread, id in reader.all(_WHERE, of_person=person):
+        for place in ((room, thread), (room, id), (room, "")):
+            if place in seen:
+                continue
+            seen.add(place)
+            for row in reader.all(_SPOT_AT, of_room=place[0], of_thread=place[1]):
+                found[row[0]] = row
+    return list(found.values())
+
+
+def _is_shared(reader: Reader, person: str, session: str, room: str, thread: str) -> bool:
+    of: dict[str, Any] = {"of_person": person}
+    return bool(
+        reader.one(_ROOMMATE, of_room=room, of_thread=thread, **of)
+        or (thread and reader.one(_OPENER, of_id=thread, **of))
+        or reader.one(_CO_OWNER, of_session=session, **of)
+        or reader.one(_CO_AUTHOR, of_session=session, **of)
+    )
+
+
+def _voices(reader: Reader, person: str, sessions: Iterable[str]) -> tuple[list[str], list[str]]:
+    """What the person, and what other people, said in those sessions."""
+    theirs: list[str] = []
+    others: list[str] = []
+    for session in sessions:
+        for said, author, is_person in reader.all(_SAID, of_session=session):
+            if author == person:
+                theirs.append(said)
+            elif is_person:
+                others.append(said)
+    return theirs, others
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and not name.startswith("forgotten:")
+
+
+def _without(words: Words, session: str, hash: str, said: str, *, is_persons: bool) -> list[Change]:
+    """What becomes of somebody else's text. JSON of the agent is not mended but goes whole."""
+    quotes = words.quotes_in(said)
+    if not quotes and not words.names_in(said):
+        return []
+    is_whole = not is_persons and (quotes or said[:1] in ("[", "{"))
+    return [Change(session, hash, None if is_whole else words.without(said))]
+
+
+_TASKS: Final = select(_T["task"].c.title, _T["task"].c.evidence).where(
+    _T["task"].c.goal == bindparam("of_goal")
+)
+_SENT: Final = select(_O.c.content).where(_O.c.goal == bindparam("of_goal"))
+_AUTHOR: Final = (
+    select(_C.c.author, _P.c.id)
+    .outerjoin(_P, _P.c.id == _C.c.author)
+    .where(
+        _C.c.session == bindparam("of_session"),
+        _C.c.hash == bindparam("of_hash"),
+        _C.c.text.is_not(None),
+    )
+)
+
+
+def _beside(reader: Reader, goal: str) -> set[str]:
+    """Texts that a goal's rows name beside its journal."""
+    rows = [*reader.all(_TASKS, of_goal=goal), *reader.all(_SENT, of_goal=goal)]
+    return {hash for row in rows for hash in row if hash}
+
+
+def _is_erasable(reader: Reader, session: str, hash: str, person: str) -> bool:
+    row = reader.one(_AUTHOR, of_session=session, of_hash=hash)
+    return row is not None and (row[0] == person or row[1] is None)
+
+
+_loose_known: dict[str, tuple[Statement, Statement]] = {}
+
+
+def _loose_statements(
+    table: str, keys: tuple[str, ...], columns: tuple[str, ...]
+) -> tuple[Statement, Statement]:
+    # Kept: statements are compiled once and remembered by identity.
+    known = _loose_known.get(table)
+    if known is None:
+        of = _T[table]
+        read = select(*(of.c[name] for name in (*keys, *columns)))
+        write = queries.set_in(of, *columns).where(
+            *(of.c[key] == bindparam(f"of_{key}") for key in keys)
+        )
+        known = _loose_known[table] = (read, write)
+    return known

@@ -1,0 +1,175 @@
+"""
+What has been kept long enough: texts of threads whose goals have ended, and messages without a goal.
+
+Rule 1: a thread's texts go together, when its last goal ended longer ago than its room keeps them: a
+        later goal of the thread goes on with the same conversation.
+Rule 2: what is to go is told by dates in rows alone; a sweep that was ended is simply begun again.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
+
+from sqlalchemy import bindparam, func, select, text
+
+from adapters.store import queries
+from adapters.store.forgotten import BITE_BYTES, BITES, overwriting, refs_of, slices
+from adapters.store.readers import Readers
+from adapters.store.room_settings import read_settings
+from adapters.store.statements import Reader
+from adapters.store.transaction import Transaction
+from adapters.store.writer import Writer
+from bot.ports.forgetting import Kept, Step
+
+DAY_S: Final = 86_400.0
+
+_C, _G, _R, _S = queries.CONTENT, queries.GOAL, queries.ROOM, queries.SESSION
+
+_ROOMS: Final = select(_R.c.id, _R.c.name).order_by(_R.c.id)
+_ENDS: Final = (
+    select(
+        _S.c.id,
+        func.max(_G.c.closed_at),
+        func.sum(
+            text("CASE WHEN goal.id IS NOT NULL AND goal.closed_at IS NULL THEN 1 ELSE 0 END")
+        ),
+    )
+    .outerjoin(_G, _G.c.session == _S.c.id)
+    .where(_S.c.room == bindparam("of_room"))
+    .group_by(_S.c.id)
+    .order_by(_S.c.id)
+)
+_END: Final = (
+    select(
+        _S.c.room,
+        func.max(_G.c.closed_at),
+        func.sum(text("CASE WHEN goal.closed_at IS NULL THEN 1 ELSE 0 END")),
+    )
+    .join(_G, _G.c.session == _S.c.id)
+    .where(_S.c.id == bindparam("of_session"))
+    .group_by(_S.c.room)
+)
+_OLD: Final = (
+    select(_C.c.hash, _C.c.size)
+    .where(
+        _C.c.session == bindparam("of_session"),
+        _C.c.at <= bindparam("of_until"),
+        _C.c.text.is_not(None),
+    )
+    .order_by(_C.c.hash)
+)
+_BLANK_OLD: Final = queries.set_in(_C, "text").where(
+    _C.c.session == bindparam("of_session"),
+    _C.c.hash == bindparam("of_hash"),
+    _C.c.at <= bindparam("of_until"),
+)
+_GOALS: Final = select(_G.c.id).where(_G.c.session == bindparam("of_session"))
+
+
+class StoreRetention:
+    """Port Retention."""
+
+    def __init__(self, writer: Writer, readers: Readers) -> None:
+        self._writer = writer
+        self._readers = readers
+
+    async def texts(self, kept: Kept, *, is_dry: bool = False) -> AsyncIterator[Step]:
+        """Blank the texts of what ended longer ago, a little at a time."""
+        now = await self._writer.do(lambda tx: tx.now())
+        for room, until in await self._readers.do(lambda reader: _rooms(reader, kept, now)):
+            of = (room, until)
+            ended, loose = await self._readers.do(lambda r, of=of: _expired(r, *of))  # type: ignore[misc]
+            for session in ended:
+                async for step in self._blank(session, is_dry=is_dry):
+                    yield step
+            for session in loose:
+                async for step in self._blank_old(session, until, is_dry=is_dry):
+                    yield step
+
+    async def workspaces(self, names: Sequence[str], kept: Kept) -> tuple[str, ...]:
+        """Those of the workspaces that no goal has needed for so long."""
+        now = await self._writer.do(lambda tx: tx.now())
+
+        def query(reader: Reader) -> tuple[str, ...]:
+            rooms = {
+                id: now - _days(reader, id, kept, "workspace_days") * DAY_S
+                for id in _chosen(reader, kept)
+            }
+            ends = ((name, reader.one(_END, of_session=name)) for name in names)
+            return tuple(
+                name
+                for name, end in ends
+                if end is not None and not end[2] and end[1] <= rooms.get(end[0], float("-inf"))
+            )
+
+        return await self._readers.do(query)
+
+    async def _blank(self, session: str, *, is_dry: bool) -> AsyncIterator[Step]:
+        for one in await self._readers.do(lambda reader: slices(reader, session)):
+            if not is_dry:
+                await self._writer.do(one.blank, lane="forgetting")
+            yield Step("text", one.rows)
+        for [goal] in await self._readers.do(lambda reader: reader.all(_GOALS, of_session=session)):
+            count = await refs_of(goal, self._writer, self._readers, None, is_dry=is_dry)
+            if count:
+                yield Step("wait", count)
+
+    async def _blank_old(self, session: str, until: float, *, is_dry: bool) -> AsyncIterator[Step]:
+        """Of a thread without a goal, or a room's messages: row by row, by age."""
+
+        def query(reader: Reader) -> list[list[str]]:
+            return _bites(reader, session, until)
+
+        for bite in await self._readers.do(query):
+            if not is_dry:
+                await self._writer.do(
+                    lambda tx, hashes=bite: _blank_rows(tx, session, hashes, until),  # type: ignore[misc]
+                    lane="forgetting",
+                )
+            yield Step("text", len(bite))
+
+
+def _rooms(reader: Reader, kept: Kept, now: float) -> list[tuple[str, float]]:
+    """Each room, and the time of which what ended before is to go."""
+    return [
+        (room, now - _days(reader, room, kept, "retention_days") * DAY_S)
+        for room in _chosen(reader, kept)
+    ]
+
+
+def _chosen(reader: Reader, kept: Kept) -> list[str]:
+    rows = reader.all(_ROOMS)
+    return [id for id, name in rows if not kept.room or kept.room in (id, name)]
+
+
+def _days(reader: Reader, room: str, kept: Kept, setting: str) -> float:
+    own = None if kept.is_forced else getattr(read_settings(reader, room), setting, None)
+    return kept.days if own is None else float(own)
+
+
+def _expired(reader: Reader, room: str, until: float) -> tuple[list[str], list[str]]:
+    """Sessions whose goals have ended long ago, and sessions without any."""
+    ended, loose = [], []
+    for session, closed_at, live in reader.all(_ENDS, of_room=room):
+        if closed_at is None and not live:
+            loose.append(session)
+        elif not live and closed_at <= until:
+            ended.append(session)
+    return ended, loose
+
+
+def _bites(reader: Reader, session: str, until: float) -> list[list[str]]:
+    bites: list[list[str]] = [[]]
+    size = 0
+    for hash, weighs in reader.all(_OLD, of_session=session, of_until=until):
+        if len(bites[-1]) >= BITES or size >= BITE_BYTES:
+            bites.append([])
+            size = 0
+        bites[-1].append(hash)
+        size += weighs
+    return [bite for bite in bites if bite]
+
+
+def _blank_rows(tx: Transaction, session: str, hashes: Sequence[str], until: float) -> None:
+    with overwriting(tx):
+        for hash in hashes:
+            tx.run(_BLANK_OLD, of_session=session, of_hash=hash, of_until=until, text=None)
