@@ -46,7 +46,7 @@ class Parked:
         event = await self._event(goal)
         if event is None:
             return replace(goal, due_at=None)
-        applied = await self._journal.commit(Unit(goal.id, (event,)))
+        applied = await self._journal.commit(Unit(goal.id, (event,), epoch=lease.epoch))
         return applied.goal
 
     async def _event(self, goal: Goal) -> Event | None:

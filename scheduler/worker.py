@@ -54,12 +54,14 @@ class Worker:
         rate: float = 1.0,
         is_alone: bool = True,
         rest: Callable[[str], None] = lambda goal: None,
+        troubled: Callable[[HeadwayError | None], None] = lambda error: None,
     ) -> None:
         """Begin nothing yet.
 
         Args:
             is_alone: no other process works on the database, so none takes a person's stop.
             rest: ends what a goal's running step has not sent yet.
+            troubled: told once of what all goals wait for, and with None when they go on.
         """
         self._name = name
         self._journal = journal
@@ -73,12 +75,14 @@ class Worker:
         self._rate = rate
         self._is_alone = is_alone
         self._rest = rest
+        self._troubled = troubled
         self._looking: set[asyncio.Task[None]] = set()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._epochs: dict[str, int] = {}
         self._look = asyncio.Event()
         self._door = asyncio.Lock()
         self._stopping = False
+        self._draining = False
         self._trouble = ""
         self._renewed_at = clock.now()
         self._sure_at = time.monotonic()
@@ -112,6 +116,30 @@ class Worker:
     def busy(self) -> frozenset[str]:
         """The goals that are worked at now."""
         return frozenset(self._running)
+
+    def look(self) -> None:
+        """Look at what is due now."""
+        self._look.set()
+
+    async def recall(self) -> None:
+        """Abort what runs under a lease that has ended: a hold ends those of what it covers."""
+        held = dict(self._epochs)
+        try:
+            lost = await self._leases.lost(self._name, held) if held else ()
+        except HeadwayError as error:
+            log.info("Whether a lease was ended cannot be read: %s", error)
+            return
+        self._lose({goal: held[goal] for goal in lost})
+
+    async def drain(self, timeout_s: float) -> int:
+        """Claim nothing more, and let what runs come to its end: a turn, an audit, an alarm.
+
+        Returns how many goals are still worked at after `timeout_s` seconds.
+        """
+        self._draining = True
+        if self._running:
+            await asyncio.wait(set(self._running.values()), timeout=timeout_s)
+        return len(self._running)
 
     async def stop(self, grace_s: float) -> None:
         """Claim nothing more, let running steps end for `grace_s` seconds, then abort them."""
@@ -161,9 +189,10 @@ class Worker:
                 log.info("Another process has charged a call of goal %s: %s", goal, error)
 
     async def _end_stopped(self) -> None:
-        """Abort what somebody stopped by way of another process."""
+        """Abort what somebody stopped or put on hold by way of another process."""
         if not self._running:
             return
+        await self.recall()
         try:
             stopped = await self._leases.stopped(tuple(self._running))
         except HeadwayError as error:
@@ -177,7 +206,7 @@ class Worker:
             # The clock has jumped or the loop was held up: what is worked at here is kept first.
             await self._renew()
         free = self._at_once - len(self._running)
-        if free > 0 and not self._stopping:
+        if free > 0 and not self._stopping and not self._draining:
             try:
                 for lease in await self._leases.claim(self._name, limit=free):
                     self._begin(lease)
@@ -187,7 +216,7 @@ class Worker:
         await self._announce_next()
 
     async def _announce_next(self) -> None:
-        if len(self._running) >= self._at_once:
+        if len(self._running) >= self._at_once or self._draining:
             return
         try:
             due = await self._leases.next_due()
@@ -231,9 +260,9 @@ class Worker:
 
     async def _move(self, lease: Lease) -> None:
         goal = lease.goal
-        while (
-            self._epochs.get(goal.id) == lease.epoch and self._is_due(goal) and not self._stopping
-        ):
+        while self._epochs.get(goal.id) == lease.epoch and self._is_due(goal):
+            if self._stopping or self._draining:
+                return
             before = goal.seq
             work_at(goal)
             try:
@@ -258,11 +287,13 @@ class Worker:
         if str(error) != self._trouble:
             log.error("Goals wait: %s", error)
             self._trouble = str(error)
+            self._troubled(error)
 
     def _go_on(self) -> None:
         if self._trouble:
             log.warning("Goals go on.")
             self._trouble = ""
+            self._troubled(None)
 
     def _is_due(self, goal: Goal) -> bool:
         if goal.due_at is None:

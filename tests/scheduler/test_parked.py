@@ -17,6 +17,7 @@ from bot.goals.goal import Goal, State, Wait, WaitKind
 from bot.goals.limits import DEFAULT_BUDGET, LIMITS
 from bot.goals.money import Usage
 from bot.ports.chat import Place, Speaker
+from bot.ports.holds import ALL
 from bot.ports.journal import Content, Lease, Unit
 from scheduler.parked import Parked
 from tests.doubles.store import MemoryStore
@@ -120,6 +121,17 @@ async def test_a_question_is_reminded_of_at_half_time_and_blocks_at_its_end() ->
     assert (blocked.state, blocked.reason) == (State.BLOCKED, "no_answer")
 
 
+async def test_a_goal_whose_lease_a_hold_has_ended_stays_parked() -> None:
+    clock, store, goal = await _waiting("time", HOUR)
+    clock.time += HOUR
+    await store.holds.hold(ALL, goal.owner)
+
+    still = await _parked(store, clock).run(Lease(goal, 1))
+
+    assert still == goal
+    assert await store.journal.goal(goal.id) == goal
+
+
 def _parked(store: MemoryStore, clock: _Clock, *answers: tuple[bool, bool]) -> Parked:
     return Parked(store.journal, clock, LIMITS, _Prober(*answers))
 
@@ -146,6 +158,7 @@ async def _working() -> tuple[_Clock, MemoryStore, Goal]:
     owner = await store.rooms.person("console", Speaker("ann", "Ann"))
     opened = GoalOpened("g", thread.session, 0, owner, objective.hash, replace(DEFAULT_BUDGET))
     await store.journal.open(opened, (objective,))
+    await store.leases.claim("w", limit=1)
     called = CallStarted("c", "agent", "model", 1000, 1000, revision=1)
     begun = Unit("g", (TurnStarted(), called, CallSettled("c", Usage(1, output=1), 1)))
     goal = (await store.journal.commit(begun)).goal

@@ -20,6 +20,7 @@ from bot.goals.events import (
 from bot.goals.goal import Goal, State
 from bot.goals.limits import DEFAULT_BUDGET
 from bot.ports.chat import Place, Speaker
+from bot.ports.holds import ALL
 from bot.ports.journal import Content, Lease, Unit
 from scheduler.alarms import Alarms
 from scheduler.worker import Worker
@@ -135,6 +136,46 @@ async def test_a_clock_that_jumps_takes_no_goal_from_its_own_worker() -> None:
 
         assert turns.begun == [goal]
         assert not turns.interrupted
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+async def test_a_hold_aborts_what_runs_and_nothing_begins_until_the_release(is_alone: bool) -> None:
+    async with _working(is_alone=is_alone) as (store, turns, worker):
+        turns.during = lambda goal: asyncio.sleep(60)
+        goal = await _opened(store, 1)
+        await _until(lambda: turns.begun == [goal])
+
+        await store.holds.hold(ALL, "ann")
+        if is_alone:
+            await worker.recall()
+        await _until(lambda: turns.interrupted == [goal] and not worker.busy)
+        other = await _opened(store, 2)
+        worker.wake(other)
+        await asyncio.sleep(0.05)
+        during = list(turns.begun)
+        await store.holds.release(ALL)
+        worker.look()
+
+        await _until(lambda: turns.begun == [goal, goal, other])
+        assert during == [goal]
+
+
+async def test_a_drained_worker_lets_a_turn_end_and_claims_nothing_more() -> None:
+    async with _working() as (store, turns, worker):
+        turns.during = lambda goal: asyncio.sleep(0.1 if goal == "g1" else 60)
+        await _opened(store, 1)
+        await _opened(store, 2)
+        await _until(lambda: len(turns.begun) == 2)
+
+        left = await worker.drain(0.5)
+        await _opened(store, 3)
+        worker.look()
+        await asyncio.sleep(0.05)
+
+        assert left == 1
+        assert worker.busy == {"g2"}
+        assert (await store.journal.goal("g1")).state is State.BLOCKED
+        assert sorted(turns.begun) == ["g1", "g2"]
 
 
 async def test_no_more_goals_are_worked_at_than_allowed() -> None:
