@@ -44,7 +44,7 @@ class Redactor:
 
     def learn(self, name: str, value: str) -> str:
         """From now on `value` is `[secret NAME]`. Returns the value."""
-        if value not in self._values:
+        if value and value not in self._values:
             self._values = {**self._values, value: name}
         return value
 

@@ -39,7 +39,15 @@ class ConsoleChat:
 
     network: Network = "console"
 
-    def __init__(self, state_dir: Path, clock: Clock, workspace: str = "") -> None:
+    def __init__(
+        self,
+        state_dir: Path,
+        clock: Clock,
+        workspace: str = "",
+        redact: Callable[[str], str] = str,
+    ) -> None:
+        """`redact`: what is said goes through it before it is written down."""
+        self._redact = redact
         self.workspace = workspace
         """The state folder's name, where several have one database."""
         path = room_path(state_dir)
@@ -117,7 +125,7 @@ class ConsoleChat:
     async def say(self, speaker: Speaker, text: str, thread: str = "", reply_to: str = "") -> str:
         """Write down what a person said, under an id of its own, and return the id."""
         id = uuid.uuid4().hex
-        said = Incoming(id, room(thread), speaker, text, self._clock.now(), reply_to)
+        said = Incoming(id, room(thread), speaker, self._redact(text), self._clock.now(), reply_to)
         await self._append(SaidLine(said))
         self._grown.set()
         return id

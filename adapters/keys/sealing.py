@@ -9,15 +9,15 @@ import base64
 import binascii
 import json
 import os
-from typing import Final
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from typing import TYPE_CHECKING, Final
 
 from adapters.keys.key import Key, new_key
 from adapters.keys.source import KeySource
 from bot.errors import SecretsUnusable
 from bot.ports.secrets import Named, Sealed
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 NONCE_BYTES: Final = 12
 _VERSION: Final = "1."
@@ -33,20 +33,21 @@ class KeySealing:
         """Seal under the newest key. Raises SecretsUnusable."""
         key = (self._source.read() or self._source.make())[0]
         nonce = os.urandom(NONCE_BYTES)
-        raw = AESGCM(key.raw).encrypt(nonce, value.encode("utf-8", "surrogatepass"), _bound(of))
+        raw = _cipher(key).encrypt(nonce, value.encode("utf-8", "surrogatepass"), _bound(of))
         return Sealed(key.id, _VERSION + base64.b64encode(nonce + raw).decode("ascii"))
 
     def unseal(self, of: Named, text: str) -> str:
         """The value. Raises SecretsUnusable."""
+        from cryptography.exceptions import InvalidTag
+
         key = self._key(of)
         try:
             if not text.startswith(_VERSION):
                 raise ValueError(text[:2])
             raw = base64.b64decode(text.removeprefix(_VERSION), validate=True)
             nonce, sealed = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
-            return (
-                AESGCM(key.raw).decrypt(nonce, sealed, _bound(of)).decode("utf-8", "surrogatepass")
-            )
+            value = _cipher(key).decrypt(nonce, sealed, _bound(of))
+            return value.decode("utf-8", "surrogatepass")
         except (InvalidTag, ValueError, binascii.Error) as error:
             raise SecretsUnusable(
                 f"The {of.kind} {of.name} does not open: its row was altered, or moved here from "
@@ -77,6 +78,13 @@ class KeySealing:
             f"(there is: {there}). Put that key into the key file. If it is lost, set again what "
             f"`headway secret list` shows under it: {_again(of)}"
         )
+
+
+def _cipher(key: Key) -> "AESGCM":
+    # Loading it takes a thirtieth of a second, and most commands open nothing.
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(key.raw)
 
 
 def _bound(of: Named) -> bytes:

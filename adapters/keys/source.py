@@ -91,7 +91,9 @@ class KeyFile:
 
     def write(self, keys: Sequence[Key]) -> None:
         """Replace the file's keys. Raises SecretsUnusable."""
+        self._refuse_inside()
         try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with _draft(self.path, write_keys(keys)) as draft:
                 draft.replace(self.path)
             _sync(self.path.parent)

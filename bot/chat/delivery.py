@@ -3,13 +3,15 @@ What is to be said, on its way to the networks.
 
 Rule 1: a row is claimed before the network is touched, and rendered at the moment of sending.
 Rule 2: a row of unknown outcome is looked up first; nothing is simply sent again.
-Rule 3: what cannot be sent is failed with its reason, and later rows pass.
+Rule 3: after a restore a post may be there that the rows do not know: it is made to say this instead.
+Rule 4: what cannot be sent is failed with its reason, and later rows pass.
 """
 
 import asyncio
 import contextlib
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bot.chat.cards import Closed, closed, number_in
 from bot.chat.facts import Manner, gather
@@ -19,6 +21,7 @@ from bot.ports.chat import Chat, Outgoing, Shape
 from bot.ports.clock import Clock
 from bot.ports.journal import Journal
 from bot.ports.mail import Due, Outbox, Rooms
+from bot.redaction import Redactor
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +48,9 @@ class Delivery:
         chats: Sequence[Chat],
         manner: Manner,
         clock: Clock,
+        redactor: Redactor | None = None,
     ) -> None:
+        self._redactor = redactor or Redactor()
         self._outbox = outbox
         self._journal = journal
         self._rooms = rooms
@@ -94,7 +99,10 @@ class Delivery:
     async def _deliver(self, chat: Chat, due: Due) -> None:
         """One row, to its end; no error of it reaches the others."""
         try:
-            remote = await self._look_up(chat, due) or await self._send(chat, due)
+            found = await self._look_up(chat, due)
+            if found and due.may_differ:
+                due = replace(due, remote=found)
+            remote = await self._send(chat, due) if due.may_differ or not found else found
             await self._outbox.sent(due.key, remote)
         except OutcomeUnknown as error:
             log.warning("Whether %s arrived is unknown: %s", due.key, error)
@@ -109,11 +117,11 @@ class Delivery:
             await self._outbox.later(due.key, error.retry_after_s or RETRY_S)
         except Exception as error:
             log.error("%s cannot be sent", due.key, exc_info=error)
-            await self._outbox.failed(due.key, _why(error))
+            await self._outbox.failed(due.key, self._redactor.text(_why(error)))
 
     async def _look_up(self, chat: Chat, due: Due) -> str | None:
         """The remote id of a row of unknown outcome, where it turns out to be there."""
-        if due.state != "unknown" or (due.kind == "status" and due.remote):
+        if due.state != "unknown" or (due.remote and (due.kind == "status" or due.may_differ)):
             # An edit of the status may be made again: it says what is true now.
             return None
         return await chat.find(due.place, due.key)
@@ -122,9 +130,9 @@ class Delivery:
         message = Outgoing(
             due.key,
             due.place,
-            await self._shape(due),
+            self._redactor.all(await self._shape(due)),
             silent=due.kind in SILENT,
-            edits=due.remote if due.kind in EDITS else "",
+            edits=due.remote if due.kind in EDITS or due.may_differ else "",
         )
         return await chat.send(message)
 

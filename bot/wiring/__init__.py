@@ -19,10 +19,9 @@ from typing import Any, Final, cast
 
 from adapters.clock import WallClock
 from adapters.console.connection import ConsoleChat
-from adapters.sandbox.bubblewrap import Bubblewrap
-from adapters.sandbox.none import Unconfined
 from adapters.store.open import Store, open_store
 from adapters.store.reading import Reading, open_for_reading
+from adapters.telemetry.logs import redact_with
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.audit import Audits, AuditSettings
 from bot.agent.probe import SandboxProbe
@@ -32,16 +31,29 @@ from bot.chat.delivery import Delivery
 from bot.chat.facts import Manner
 from bot.chat.intake import Intake
 from bot.chat.rights import console_only
-from bot.errors import HeadwayError, NoSandbox
+from bot.chat.screening import Screening
+from bot.errors import HeadwayError
 from bot.goals.goal import State
+from bot.known import learn_settings
 from bot.ports.clock import Clock
 from bot.ports.model import Model
 from bot.ports.sandbox import Sandbox
+from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.wiring.control import Control
+from bot.wiring.discreet import DiscreetModel, discreet_answers, discreet_reading
 from bot.wiring.endpoint import build_model, open_model
 from bot.wiring.folder import owned, prepare_folder
 from bot.wiring.names import Names, names_of, take_over
+from bot.wiring.sandbox import build_sandbox, discreet_sandbox, open_sandbox
+from bot.wiring.secrets import (
+    LOOK_S,
+    SecretDesk,
+    learn_stored,
+    learn_what_opens,
+    sealing_of,
+    with_secrets,
+)
 from bot.wiring.told import Told
 from scheduler.alarms import Alarms
 from scheduler.control import serving
@@ -54,9 +66,6 @@ SETTLE_S: Final = 20.0
 LAST_POSTS_S: Final = 1.0
 """How long a shutdown lets the outbox go on."""
 
-SANDBOX_RESTS_S: Final = 60.0
-"""How long the idle process of a goal's sandbox waits for its next turn."""
-LEAST_SANDBOXES: Final = 64
 
 Wrap = Callable[[Any], Any]
 
@@ -122,6 +131,9 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
     async with AsyncExitStack() as stack:
         # Built in this order, so that a part may speak only of those before it.
         stack.enter_context(owned(settings.state_dir))
+        redactor = Redactor()
+        learn_settings(redactor, settings)
+        redact_with(redactor.text)
         store = await stack.enter_async_context(
             open_store(
                 settings.database_url,
@@ -130,35 +142,49 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
                 state_dir=settings.state_dir,
                 lease_s=settings.lease_s,
                 home=names.home,
+                sealing=sealing_of(settings),
             )
         )
+        await learn_stored(redactor, store.secrets)
         await take_over(store, names)
         told = Told(store.journal)
         store = around.store(replace(store, journal=cast(Any, told)))
-        claude = await open_model(stack, settings, clock, store)
+        claude = await open_model(stack, settings, clock, store, redactor)
         learning = asyncio.create_task(claude.learn(), name="learning")
         stack.callback(learning.cancel)
-        model = around.model(claude)
-        sandbox = around.sandbox(await _sandbox(stack, settings))
-        console = ConsoleChat(settings.state_dir, clock, names.console)
+        model = cast(Model, DiscreetModel(around.model(claude), redactor))
+        sandbox = discreet_sandbox(around.sandbox(await open_sandbox(stack, settings)), redactor)
+        console = ConsoleChat(settings.state_dir, clock, names.console, redactor.text)
         manner = Manner(zone=settings.tz)
         delivery = Delivery(
-            store.outbox, store.journal, store.rooms, (around.chat(console),), manner, clock
+            store.outbox,
+            store.journal,
+            store.rooms,
+            (around.chat(console),),
+            manner,
+            clock,
+            redactor,
         )
         alarms = Alarms()
         turns = _turns(settings, clock, store, model, sandbox)
         worker = _worker(settings, names, clock, store, model, sandbox, alarms, turns)
         intake = _intake(settings, names, clock, store, worker, delivery, manner)
         told.posted = delivery.notify
+        screening = Screening(intake.receive, store.rooms, store.outbox, redactor, manner)
         control = Control(console)
-        await stack.enter_async_context(serving(settings.state_dir, control))
+        desk = SecretDesk(store.secrets, redactor)
+        if names.is_shared:
+            alarms.add("secrets", desk.look, LOOK_S)
+        await stack.enter_async_context(
+            serving(settings.state_dir, discreet_answers(with_secrets(desk, control), redactor))
+        )
         alarms.start()
         stack.callback(alarms.stop)
         parts = (
             asyncio.create_task(worker.run(), name="worker"),
             asyncio.create_task(intake.run(), name="intake"),
             asyncio.create_task(delivery.run(), name="delivery"),
-            asyncio.create_task(console.listen(intake.receive), name="console"),
+            asyncio.create_task(console.listen(screening.receive), name="console"),
         )
         bot = Running(
             settings, clock, store, model, sandbox, console, intake, delivery, worker, turns, parts
@@ -177,9 +203,14 @@ async def reading(settings: Settings) -> AsyncIterator[Reading]:
     Raises:
         StoreBusy, StoreUnusable: there is no database yet, or it cannot be read.
     """
-    opening = open_for_reading(settings.database_url, state_dir=settings.state_dir)
+    opening = open_for_reading(
+        settings.database_url, state_dir=settings.state_dir, sealing=sealing_of(settings)
+    )
+    redactor = Redactor()
+    learn_settings(redactor, settings)
     async with opening as store:
-        yield store
+        await learn_what_opens(redactor, store.secrets)
+        yield discreet_reading(store, redactor)
 
 
 async def run_until_stopped(
@@ -210,34 +241,6 @@ async def run_until_stopped(
             task.cancel()
         for task in done:
             await task
-
-
-def build_sandbox(settings: Settings) -> Sandbox:
-    """The sandbox that the settings name, not tried yet."""
-    workspaces = settings.workspaces_dir
-    if settings.sandbox == "none":
-        log.warning("Tools run UNCONFINED: the sandbox is `none` by the settings.")
-        return Unconfined(workspaces)
-    return Bubblewrap(
-        workspaces,
-        hidden=(str(settings.state_dir),),
-        # What a goal's turn leaves is there for its next one.
-        rest_s=SANDBOX_RESTS_S,
-        max_sessions=max(LEAST_SANDBOXES, settings.turns_at_once),
-    )
-
-
-async def _sandbox(stack: AsyncExitStack, settings: Settings) -> Sandbox | None:
-    """The sandbox if it works; without one the tools are off."""
-    sandbox = build_sandbox(settings)
-    if isinstance(sandbox, Bubblewrap):
-        stack.push_async_callback(sandbox.close)
-    try:
-        await sandbox.check()
-    except NoSandbox as error:
-        log.error("The agent's tools are OFF: %s See `headway doctor`.", error)
-        return None
-    return sandbox
 
 
 def _intake(

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from adapters.store.open import Store
 from bot.errors import BadSettings, HeadwayError
 from bot.ports.clock import Clock
 from bot.ports.journal import EndpointRow
+from bot.redaction import Redactor
 from bot.settings import ModelPrice, Settings
 from bot.wiring.program import program
 
@@ -25,8 +27,12 @@ REPLY_S: Final = 0.4
 """How long the rehearsed model takes for a reply, so that one can watch."""
 
 
-def build_model(settings: Settings, clock: Clock, **more: Any) -> "ClaudeModel":
+def build_model(
+    settings: Settings, clock: Clock, *, learn: Callable[[str], str] = str, **more: Any
+) -> "ClaudeModel":
     """The model's endpoint as the settings name it; connects to nothing yet.
+
+    `learn` is told the key each time that it is read, and gives it back.
 
     Raises:
         BadSettings: there is no key, or the endpoint cannot be used as written.
@@ -56,12 +62,16 @@ def build_model(settings: Settings, clock: Clock, **more: Any) -> "ClaudeModel":
         prices={model: price.price() for model, price in settings.prices.items()},
     )
     return ClaudeModel(
-        endpoint, model=settings.model, key=lambda: settings.key() or None, clock=clock, **more
+        endpoint,
+        model=settings.model,
+        key=lambda: learn(settings.key()) or None,
+        clock=clock,
+        **more,
     )
 
 
 async def open_model(
-    stack: AsyncExitStack, settings: Settings, clock: Clock, store: Store
+    stack: AsyncExitStack, settings: Settings, clock: Clock, store: Store, redactor: Redactor
 ) -> "ClaudeModel":
     """The endpoint, going on from what an earlier process knew of its trouble."""
     if settings.provider == REHEARSED:
@@ -71,6 +81,7 @@ async def open_model(
     model = build_model(
         settings,
         clock,
+        learn=lambda key: redactor.learn("api_key", key),
         on_trouble=_trouble,
         on_recovery=_recovery,
         on_state=keeper.keep,

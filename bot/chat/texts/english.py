@@ -222,6 +222,10 @@ ENGLISH: Final[Mapping[str, str]] = {
         "agent; `//` in front keeps it out."
     ),
     "said.help.unknown": "There is no verb `{verb}`. `help` shows them all.",
+    "said.secret": (
+        "What you said holds the value that {mark} stands for. It is left out of all that I keep and "
+        "send. Others may have read it here: if they should not know it, change it."
+    ),
     "said.failed": "That could not be handled. Say it again. (ref {ref})",
     # Refusals, by code.
     "refused.final": (

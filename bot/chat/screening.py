@@ -1,0 +1,44 @@
+"""
+What people say, before it is stored: a known secret value that stands in it is taken out.
+
+Rule: whoever said it is told once for each secret, in the place where it was said: others may have
+read it there.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from bot.chat.facts import Manner
+from bot.ports.chat import Incoming
+from bot.ports.mail import Outbox, Rooms
+from bot.redaction import Redactor, mark
+
+
+class Screening:
+    """Stands between the networks and the intake."""
+
+    def __init__(
+        self,
+        receive: Callable[[Incoming], Awaitable[None]],
+        rooms: Rooms,
+        outbox: Outbox,
+        redactor: Redactor,
+        manner: Manner,
+    ) -> None:
+        self._receive = receive
+        self._rooms, self._outbox = rooms, outbox
+        self._redactor, self._manner = redactor, manner
+
+    async def receive(self, message: Incoming) -> None:
+        """Store the message without secrets. Raises as the store does; then it is given again."""
+        text = self._redactor.text(message.text)
+        for name in self._redactor.names_in(message.text):
+            await self._tell(message, name)
+        await self._receive(message if text == message.text else replace(message, text=text))
+
+    async def _tell(self, message: Incoming, name: str) -> None:
+        """Queue it under a key of its own: said again, it is not queued again."""
+        text = self._manner.texts("said.secret", mark=mark(name))
+        thread = await self._rooms.begin(message.place)
+        person = f"{message.place.network}:{message.speaker.id}"
+        await self._outbox.say(thread.session, f"secret:{person}:{name}", text)

@@ -1,0 +1,132 @@
+"""
+Parts that let no known secret value through: put around the ports, so that nobody has to remember it.
+
+Rule 1: what tools give and what a reply says or asks of tools is redacted before it is kept: no
+        file, row or later request holds a value that is known by then. Thinking, its signature and
+        what servers sealed stay byte for byte, as the endpoint wants them back.
+Rule 2: errors that pass are redacted in place: their texts reach people, rows and logs.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from adapters.store.reading import Reading
+from bot.errors import HeadwayError
+from bot.ports.model import Json, Model, ModelReply, ModelRequest
+from bot.ports.sandbox import Outcome, Profile, Sandbox, Session
+from bot.redaction import Redactor
+from scheduler.control import Answer, Request
+
+
+class DiscreetModel:
+    """A model whose replies and errors hold no known secret."""
+
+    def __init__(self, model: Model, redactor: Redactor) -> None:
+        self._model, self._redactor = model, redactor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    async def call(
+        self, request: ModelRequest, *, on_text: Callable[[str], None] | None = None
+    ) -> ModelReply:
+        """As the model's."""
+        with _discreetly(self._redactor):
+            reply = await self._model.call(request, on_text=on_text)
+        content = tuple(self._block(block) for block in reply.content)
+        return reply if content == reply.content else replace(reply, content=content)
+
+    async def check(self) -> None:
+        """As the model's."""
+        with _discreetly(self._redactor):
+            await self._model.check()
+
+    def _block(self, block: Json) -> Json:
+        match block.get("type"):
+            case "text":
+                return {**block, "text": self._redactor.all(block.get("text"))}
+            case "tool_use":
+                return {**block, "input": self._redactor.all(block.get("input"))}
+        return block
+
+
+class DiscreetSandbox:
+    """A sandbox whose tools give no known secret."""
+
+    def __init__(self, sandbox: Sandbox, redactor: Redactor) -> None:
+        self._sandbox, self._redactor = sandbox, redactor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sandbox, name)
+
+    async def open(self, workspace: str, profile: Profile) -> Session:
+        """As the sandbox's."""
+        with _discreetly(self._redactor):
+            session = await self._sandbox.open(workspace, profile)
+        discreet: Any = _DiscreetSession(session, self._redactor)
+        return discreet  # type: ignore[no-any-return]
+
+
+class _DiscreetSession:
+    def __init__(self, session: Session, redactor: Redactor) -> None:
+        self._session, self._redactor = session, redactor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:
+        """As the session's."""
+        with _discreetly(self._redactor):
+            outcome = await self._session.call(tool, args, timeout_s=timeout_s)
+        text = self._redactor.text(outcome.text)
+        return outcome if text == outcome.text else replace(outcome, text=text)
+
+
+class DiscreetReads:
+    """A part whose methods are all awaited: what they return holds no known secret."""
+
+    def __init__(self, part: Any, redactor: Redactor) -> None:
+        self._part, self._redactor = part, redactor
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._part, name)
+
+        async def read(*args: Any, **kwargs: Any) -> Any:
+            return self._redactor.all(await method(*args, **kwargs))
+
+        return read
+
+
+def discreet_reading(store: Reading, redactor: Redactor) -> Reading:
+    """The store for reading, without known secrets in what is read."""
+
+    def discreet(part: Any) -> Any:
+        return DiscreetReads(part, redactor)
+
+    return replace(
+        store,
+        records=discreet(store.records),
+        journal=discreet(store.journal),
+        figures=discreet(store.figures),
+    )
+
+
+def discreet_answers(answer: Answer, redactor: Redactor) -> Answer:
+    """Answers of the control socket without known secrets, its errors too."""
+
+    async def discreet(request: Request) -> dict[str, Any]:
+        with _discreetly(redactor):
+            return redactor.all(await answer(request))
+
+    return discreet
+
+
+@contextmanager
+def _discreetly(redactor: Redactor) -> Iterator[None]:
+    try:
+        yield
+    except HeadwayError as error:
+        error.args = redactor.all(error.args)
+        raise

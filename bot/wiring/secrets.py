@@ -1,0 +1,137 @@
+"""
+The secrets of a process: its key, what it knows, and how other commands change them.
+
+Rule: the process that owns the state folder makes the change, and knows the value from then on.
+"""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final
+
+from adapters.clock import WallClock
+from adapters.keys.sealing import KeySealing
+from adapters.keys.source import KeyFile, KeySetting, KeySource
+from adapters.store.open import open_store
+from bot.errors import HeadwayError, SecretsUnusable
+from bot.ports.secrets import Named, Secrets
+from bot.redaction import Redactor
+from bot.settings import Settings
+from bot.wiring.folder import owned, prepare_folder
+from scheduler.control import Answer, Request
+
+log = logging.getLogger(__name__)
+
+LOOK_S: Final = 5.0
+"""How often a process looks for secrets that another one has set in a shared database."""
+
+
+def sealing_of(settings: Settings) -> KeySealing:
+    """Sealing under the key that the settings name; reads nothing yet."""
+    return KeySealing(key_source(settings))
+
+
+def key_source(settings: Settings) -> KeySource:
+    """Where the settings say that the keys are."""
+    if text := settings.secret_key.get_secret_value():
+        return KeySetting(text)
+    return KeyFile(settings.key_file, apart_from=settings.state_dir)
+
+
+async def learn_stored(redactor: Redactor, secrets: Secrets) -> None:
+    """Teach the redactor every value that is kept. Raises SecretsUnusable."""
+    for named, value in (await secrets.values()).items():
+        redactor.learn(named.name, value)
+
+
+async def learn_what_opens(redactor: Redactor, secrets: Secrets) -> None:
+    """The same where it must not be in the way: for whoever only reads."""
+    try:
+        await learn_stored(redactor, secrets)
+    except HeadwayError as error:
+        log.warning("Stored secrets are not known here and cannot be left out: %s", error)
+
+
+@asynccontextmanager
+async def own_secrets(settings: Settings) -> AsyncIterator[Secrets]:
+    """The secrets of a state folder that nobody else owns, for the life of the context.
+
+    Raises:
+        AlreadyOwned: somebody does: ask them.
+        StoreBusy, StoreUnusable.
+    """
+    prepare_folder(settings)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(owned(settings.state_dir))
+        store = await stack.enter_async_context(
+            open_store(
+                settings.database_url,
+                clock=WallClock(),
+                limits=settings.limits,
+                state_dir=settings.state_dir,
+                sealing=sealing_of(settings),
+            )
+        )
+        yield store.secrets
+
+
+class SecretDesk:
+    """Changes secrets, for a command line that may be in another process."""
+
+    def __init__(self, secrets: Secrets, redactor: Redactor) -> None:
+        self._secrets, self._redactor = secrets, redactor
+        self._known: frozenset[Named] = frozenset()
+
+    async def __call__(self, request: Request) -> dict[str, Any] | None:
+        """The answer to a request about secrets; None for any other."""
+        match request:
+            case {"do": "secret.set", "name": str(name), "value": str(value)}:
+                hosts = tuple(str(host) for host in request.get("hosts", ()))
+                by = str(request.get("by", ""))
+                self._redactor.learn(name, value)
+                named = await self._secrets.put("secret", name, value, hosts=hosts, by=by)
+                return {"key_id": named.key_id}
+            case {"do": "secret.remove", "name": str(name)}:
+                return {"removed": await self._secrets.remove("secret", name)}
+            case {"do": "secret.rotate"}:
+                count = await self._secrets.rotate(
+                    is_made=bool(request.get("is_made", True)),
+                    keeps_old=bool(request.get("keeps_old", False)),
+                )
+                return {"resealed": count}
+        return None
+
+    async def look(self) -> None:
+        """Learn what another process has set meanwhile."""
+        try:
+            names = frozenset(await self._secrets.names())
+            if names - self._known:
+                await learn_stored(self._redactor, self._secrets)
+            self._known = names
+        except HeadwayError as error:
+            log.warning("Secrets that another process may have set cannot be read: %s", error)
+
+
+def with_secrets(desk: SecretDesk, others: Answer) -> Answer:
+    """Answers about secrets by `desk`, and all others."""
+
+    async def answer(request: Request) -> dict[str, Any]:
+        told = await desk(request)
+        return await others(request) if told is None else told
+
+    return answer
+
+
+async def checked(secrets: Secrets) -> dict[Named, str]:
+    """Every secret by name with why it does not open, or nothing where it does."""
+    found = {}
+    for named in await secrets.names():
+        try:
+            await secrets.get(named.kind, named.name)
+        except SecretsUnusable as error:
+            found[named] = str(error)
+        except KeyError:
+            continue
+        else:
+            found[named] = ""
+    return found
