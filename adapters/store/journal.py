@@ -20,7 +20,9 @@ from adapters.store.moves import (
     write_tasks,
 )
 from adapters.store.readers import Readers
+from adapters.store.slots import LOCK, let_go, opening
 from adapters.store.statements import Reader, Row, Writes
+from adapters.store.tallies import NO_GUARD, Guard, Watch, here_of
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.errors import IllegalMove, Refused
@@ -64,10 +66,13 @@ _PERSON: Final = select(queries.PERSON.c.id).where(queries.PERSON.c.id == bindpa
 class StoreJournal:
     """Port Journal."""
 
-    def __init__(self, writer: Writer, readers: Readers, limits: Limits) -> None:
+    def __init__(
+        self, writer: Writer, readers: Readers, limits: Limits, guard: Guard = NO_GUARD
+    ) -> None:
         self._writer = writer
         self._readers = readers
         self._limits = limits
+        self._guard = guard
         self._limits_hash = codec.limits_hash(limits)
 
     async def open(
@@ -80,7 +85,7 @@ class StoreJournal:
         """Write a goal's first entry, with the next number (an `ask` has 0).
 
         Raises:
-            Refused: code `one_goal`: the session has a live goal.
+            Refused: code `one_goal`: the session has a live goal; `asks`: too many are under way.
             KeyError: the session, the owner or the goal that it reopens is not there.
             IllegalMove: a goal with this id is there; a message was handled already.
             StoreBusy, StoreUnusable.
@@ -91,6 +96,7 @@ class StoreJournal:
             check_waiting(tx, handled)
             at = tx.now()
             event = replace(opened, number=_next_number(tx, opened), at=at)
+            event = opening(tx, self._guard, event)
             moved = machine.open_goal(event, self._limits)
             entry = machine.entry(None, event, moved)
             move = Move(None, moved.goal, entry, moved.instructions)
@@ -145,7 +151,7 @@ class StoreJournal:
         row = tx.one(queries.LOAD_GOAL, of_goal=unit.goal)
         if row is None:
             raise KeyError(f"There is no goal {unit.goal}.")
-        data, epoch, worker = row
+        data, epoch, worker, *there = row
         goal = codec.load_goal(data)
         is_last = epoch == unit.epoch
         fenced = unit.epoch is not None and not (worker and is_last)
@@ -153,7 +159,8 @@ class StoreJournal:
             check_waiting(tx, unit.handled)
         at = tx.now()
         events = unit.events if not fenced else endings(unit) if is_last else bookings(unit)
-        moves = tuple(decide(goal, events, at, self._limits))
+        watch = Watch(tx, goal, here_of(self._guard, tuple(there)), at)
+        moves = tuple(decide(goal, events, at, self._limits, watch.start))
         after = moves[-1].after if moves else goal
         writes = Writes()
         if moves:
@@ -161,7 +168,8 @@ class StoreJournal:
         if not fenced or is_last:
             write_contents(writes, goal.session, unit.contents, at, unit.events)
         for move in moves:
-            write_move(writes, move, self._limits_hash)
+            write_move(writes, move, self._limits_hash, watch.here.room)
+        watch.write(writes, moves)
         if unit.tasks is not None and not fenced:
             write_tasks(writes, after, unit.tasks, at)
         if not fenced:
@@ -171,6 +179,8 @@ class StoreJournal:
         applied = Applied(after, entries, asked, fenced)
         write_answer(writes, unit.reply, applied, at)
         tx.write(writes)
+        if after.is_final and not goal.is_final and goal.kind == "goal":
+            let_go(tx, self._guard, self._limits, self._limits_hash)
         return applied
 
 
@@ -243,7 +253,7 @@ def _check_opening(tx: Transaction, opened: GoalOpened) -> None:
 def _next_number(tx: Transaction, opened: GoalOpened) -> int:
     if opened.kind == "ask":
         return 0
-    tx.alone("goal.number")
+    tx.alone(LOCK)
     row: Any = tx.one(queries.LAST_NUMBER)
     return int(row[0] or 0) + 1
 

@@ -5,7 +5,7 @@ Rule 1: nothing is read here and nothing runs here: moves in, writes out.
 Rule 2: the match over events names every one, so that a new one is not forgotten.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,6 +17,8 @@ from bot.goals import machine
 from bot.goals.events import (
     BOOKINGS,
     CallSettled,
+    CallStarted,
+    CapReached,
     Event,
     MessageReceived,
     ToolEnded,
@@ -27,6 +29,9 @@ from bot.goals.instructions import Instruction
 from bot.goals.limits import Limits
 from bot.goals.machine import Entry
 from bot.ports.journal import Applied, Content, Reply, Task, Unit
+
+Start = Callable[[Goal, CallStarted], CapReached | None]
+"""Whether a call that its goal's budget covers starts; else what happens in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +44,18 @@ class Move:
     instructions: tuple[Instruction, ...]
 
 
-def decide(goal: Goal, events: Iterable[Event], at: float, limits: Limits) -> Iterator[Move]:
-    """Each event's move, stamped with `at`. Raises as `machine.decide`."""
+def decide(
+    goal: Goal, events: Iterable[Event], at: float, limits: Limits, start: Start | None = None
+) -> Iterator[Move]:
+    """Each event's move, stamped with `at`; `start` looks at calls. Raises as `machine.decide`."""
     for event in events:
-        stamped = replace(event, at=at)
+        stamped: Event = replace(event, at=at)
         moved = machine.decide(goal, stamped, limits)
+        if start is not None and isinstance(stamped, CallStarted) and moved.rule == "call_started":
+            capped = start(goal, stamped)
+            if capped is not None:
+                stamped = capped
+                moved = machine.decide(goal, capped, limits)
         entry = machine.entry(goal, stamped, moved)
         yield Move(goal, moved.goal, entry, moved.instructions)
         goal = moved.goal
@@ -97,8 +109,8 @@ def write_goal(writes: Writes, goal: Goal) -> None:
     writes.add(queries.UPDATE_GOAL, of_goal=goal.id, **_mirrored(goal))
 
 
-def write_move(writes: Writes, move: Move, limits: str) -> None:
-    """The journal's entry and the rows that move with it."""
+def write_move(writes: Writes, move: Move, limits: str, room: str = "") -> None:
+    """The journal's entry and the rows that move with it; `room`: where its calls are charged."""
     goal, entry = move.after, move.entry
     writes.add(
         queries.INSERT_EVENT,
@@ -119,7 +131,7 @@ def write_move(writes: Writes, move: Move, limits: str) -> None:
     )
     follow(writes, goal, entry)
     if move.before is not None and "ledger" in entry.changes:
-        charge(writes, move.before, goal, entry)
+        charge(writes, move.before, goal, entry, room)
     say(writes, move.before, goal, entry, move.instructions)
 
 

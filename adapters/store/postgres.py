@@ -87,6 +87,7 @@ class _Start:
 class PostgresTransaction(Transaction):
     """A transaction whose writes may be on their way still."""
 
+    is_shared = True
     pipeline: psycopg.Pipeline | None = None
 
     def run(self, statement: Statement, **parameters: Any) -> int:
@@ -256,9 +257,9 @@ class PostgresSource:
 
 
 def open_postgres(
-    url: str, patience: Patience | None = None
+    url: str, patience: Patience | None = None, before: Callable[[], object] = lambda: None
 ) -> tuple[PostgresDatabase, PostgresSource]:
-    """Reach the server and migrate the database, one process at a time.
+    """Reach the server and migrate the database, one process at a time; an older one after `before`.
 
     Raises:
         StoreBusy: the server is out of reach.
@@ -274,6 +275,8 @@ def open_postgres(
             if is_there and is_there[0] is not None:
                 [found] = connection.execute(schema.VERSION_SQL).fetchone() or (None,)
             if schema.needs_migration(found, f"The database {connection.info.dbname}"):
+                if found is not None:
+                    before()
                 _migrate(url)
     except psycopg.Error as error:
         raise translated(error) from error

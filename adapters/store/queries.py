@@ -29,6 +29,7 @@ INBOX, OUTBOX, STEP, SESSION = _T["inbox"], _T["outbox"], _T["step"], _T["sessio
 TURN, AUDIT, WAIT, DECISION = _T["turn"], _T["audit"], _T["wait"], _T["decision"]
 PERSON, ROOM, ENDPOINT = _T["person"], _T["room"], _T["endpoint"]
 TASK, CHECKPOINT, RESERVATION = _T["task"], _T["checkpoint"], _T["reservation"]
+TALLY = _T["tally"]
 HOLD, INCIDENT = _T["hold"], _T["incident"]
 
 
@@ -50,10 +51,30 @@ def upsert(insertion: Any, keys: tuple[str, ...], *columns: str, **more: Any) ->
     return upsert
 
 
+_above: Final = ROOM.alias("above")
+
+
+def there(query: Any) -> Any:
+    """A SELECT of a goal or a session with the columns of where it is charged: its room, the room's
+    settings, and those of its workspace."""
+    return (
+        query.add_columns(SESSION.c.room, ROOM.c.settings, _above.c.settings)
+        .join(ROOM, ROOM.c.id == SESSION.c.room)
+        .outerjoin(
+            _above,
+            (_above.c.network == ROOM.c.network)
+            & (_above.c.workspace == ROOM.c.workspace)
+            & text("above.name = ''"),
+        )
+    )
+
+
 LOAD_GOAL: Final = (
-    select(GOAL.c.data, LEASE.c.epoch, LEASE.c.worker)
-    .join(LEASE, LEASE.c.goal == GOAL.c.id)
-    .join(SESSION, SESSION.c.id == GOAL.c.session)
+    there(
+        select(GOAL.c.data, LEASE.c.epoch, LEASE.c.worker)
+        .join(LEASE, LEASE.c.goal == GOAL.c.id)
+        .join(SESSION, SESSION.c.id == GOAL.c.session)
+    )
     .where(GOAL.c.id == bindparam("of_goal"))
     .with_for_update(of=(GOAL, SESSION, LEASE))
 )
@@ -135,9 +156,10 @@ INSERT_STATUS: Final = _status.on_conflict_do_update(
     index_elements=("goal",),
     index_where=text("kind = 'status' AND state = 'pending'"),
     set_={"not_before": _status.excluded.not_before},
-    where=OUTBOX.c.not_before > _status.excluded.not_before,
+    where=text("outbox.claimed_at = 0 AND outbox.not_before > excluded.not_before"),
 )
-"""One edit of a goal's status is pending at most; the sooner of two times holds."""
+"""One edit of a goal's status is pending at most, at the sooner of two times. One that was tried before
+keeps the time that its network asked for."""
 
 _CARD: Final = (
     "key", "goal", "session", "kind", "reason", "content", "state", "remote", "not_before",

@@ -87,7 +87,7 @@ def follow(writes: Writes, goal: Goal, entry: Entry) -> None:
             pass
 
 
-def charge(writes: Writes, before: Goal, after: Goal, entry: Entry) -> None:
+def charge(writes: Writes, before: Goal, after: Goal, entry: Entry, room: str = "") -> None:
     """Reservations as the ledger holds them now; a call that left it unanswered is lost."""
     event = entry.event
     answered = event.call if isinstance(event, CallSettled | CallReleased) else None
@@ -117,6 +117,8 @@ def charge(writes: Writes, before: Goal, after: Goal, entry: Entry) -> None:
                 tokens=call.tokens,
                 nano_usd=call.nano_usd,
                 at=event.at,
+                person=after.owner,
+                room=room or None,
             )
     if answered and any(call.call == answered for call in before.ledger.lost):
         of = {"of_goal": after.id, "of_ref": answered}

@@ -32,11 +32,13 @@ class CallStarted:
 class CapReached:
     """A call did not start: it would pass a day's cap, which holds until `until`.
 
-    Written by the store in place of `CallStarted`. `nano_usd` and `tokens` must be free of the cap
-    for it to start after all: the one or the other, by whether its price is known.
+    Written by the store in place of `CallStarted`. `limit` is the cap, in nano-dollars, or in
+    tokens for a call of unknown price; `nano_usd` or `tokens` must be free of it for the call to
+    start after all.
     """
 
     cap: Literal["person", "room", "all"]
+    limit: int
     until: float
     nano_usd: int = 0
     tokens: int = 0

@@ -27,7 +27,7 @@ def cap_reached(goal: Goal, event: CapReached, limits: Limits) -> Moved:
     wait = Wait(
         f"{goal.id}.cap{goal.seq + 1}",
         "cap",
-        event.cap,
+        f"{event.cap}:{event.limit}",
         event.until,
         nano_usd=event.nano_usd,
         tokens=event.tokens,

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 Json = Mapping[str, Any]
 
+_written: Final = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
 ASCII_PER_TOKEN: Final = 3
 """English text has about 4 characters a token, code and JSON about 3
 (https://platform.claude.com/docs/en/about-claude/glossary#tokens: about 3.5 in English)."""
@@ -26,6 +28,9 @@ IMAGE_TOKENS: Final = 1_600
 TOOL_USE_TOKENS: Final = 500
 """What the API adds to the system prompt when there are tools, rounded up
 (https://platform.claude.com/docs/en/build-with-claude/tool-use: 290 to 410 by model)."""
+
+FRAME_TOKENS: Final = 8
+"""Braces, quotes and the name of the long part of a block."""
 
 
 def estimate_tokens(
@@ -54,16 +59,21 @@ def _of_blocks(content: Any) -> int:
 
 
 def _of_block(block: Json) -> int:
-    if block.get("type") == "image":
+    kind = block.get("type")
+    if kind == "image":
         return IMAGE_TOKENS
-    if block.get("type") == "tool_result" and not isinstance(block.get("content"), str):
-        around = {name: value for name, value in block.items() if name != "content"}
-        return _of_json(around) + _of_blocks(block.get("content"))
-    return _of_json(block)
+    name = "text" if kind == "text" else "content" if kind == "tool_result" else ""
+    inner = block.get(name) if name else None
+    if inner is None:
+        return _of_json(block)
+    # The long part is counted as the text it is: to write it as JSON first costs more than to count.
+    around = _of_text("".join(f'"{key}":"{value}",' for key, value in block.items() if key != name))
+    whole = _of_text(inner) if isinstance(inner, str) else _of_blocks(inner)
+    return whole + FRAME_TOKENS + around
 
 
 def _of_json(value: Json) -> int:
-    return _of_text(json.dumps(value, ensure_ascii=False, default=str))
+    return _of_text(_written(value))
 
 
 def _of_text(text: str) -> int:

@@ -44,7 +44,7 @@ class Wait:
     id: str
     kind: WaitKind | HeldKind
     ref: str
-    """Of a cap and a slot: whose, and of a slot how many are live: `person`, `room:10`, `all:50`."""
+    """Of a cap and a slot: whose, and the limit (nano-dollars or tokens; goals): `person:3`."""
     until: float
     reason: str = ""
     """Content hash of why, as the agent said it."""

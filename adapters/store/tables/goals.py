@@ -124,7 +124,10 @@ class Lease(Table, table=True):
 
 
 class Reservation(Table, table=True):
-    """What a call in flight may cost; `nano_usd` is None where the price is unknown."""
+    """What a call in flight may cost; `nano_usd` is None where the price is unknown.
+
+    `person` and `room` are whom the day's caps charge it to.
+    """
 
     __tablename__ = "reservation"
 
@@ -134,3 +137,5 @@ class Reservation(Table, table=True):
     tokens: int = Field(sa_type=BIG)
     nano_usd: int | None = Field(default=None, sa_type=BIG)
     at: float
+    person: str | None = None
+    room: str | None = None

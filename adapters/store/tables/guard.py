@@ -7,7 +7,10 @@ from adapters.store.tables.root import BIG, Table
 
 
 class Tally(Table, table=True):
-    """What one person's goals spent in one room on one day of that room (`2026-11-30`)."""
+    """What one person's goals spent in one room on one day of that room (`2026-11-30`).
+
+    `unpriced_tokens`: those of calls whose price is unknown; they cost at least nothing.
+    """
 
     __tablename__ = "tally"
     __table_args__ = (Index("tally_person", "day", "person"),)
@@ -17,7 +20,7 @@ class Tally(Table, table=True):
     person: str = Field(primary_key=True, foreign_key="person.id")
     tokens: int = Field(default=0, sa_type=BIG)
     nano_usd: int = Field(default=0, sa_type=BIG)
-    has_unknown_price: bool = False
+    unpriced_tokens: int = Field(default=0, sa_type=BIG)
 
 
 class Hold(Table, table=True):

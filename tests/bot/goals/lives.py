@@ -146,7 +146,7 @@ def in_waiting() -> Life:
 
 def a_cap(**fields: Any) -> CapReached:
     """Ann's cap of the day is reached; it holds for an hour."""
-    return CapReached("person", START + HOUR, nano_usd=100, **fields)
+    return CapReached("person", 1_000, START + HOUR, nano_usd=100, **fields)
 
 
 def in_capped() -> Life:

@@ -147,7 +147,7 @@ class Draws:
 
     def CapReached(self) -> CapReached:  # noqa: N802
         until = self.at + self.draw(st.sampled_from([60.0, 1e5]))
-        return CapReached(self.draw(st.sampled_from(["person", "room", "all"])), until, 10)
+        return CapReached(self.draw(st.sampled_from(["person", "room", "all"])), 1_000, until, 10)
 
     def CallSettled(self) -> CallSettled:  # noqa: N802
         usage = Usage(*(self.draw(COUNTS) for _ in range(5)))

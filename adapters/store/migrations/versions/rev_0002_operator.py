@@ -10,6 +10,7 @@ down_revision = "0001"
 def upgrade() -> None:
     """Make the tables, and tell who has left."""
     op.add_column("person", sa.Column("gone_at", sa.Float(), nullable=True))
+    _charge_reservations()
     _make_claim()
     _make_offer()
     _make_told()
@@ -19,6 +20,17 @@ def upgrade() -> None:
     _make_incident()
     _make_erasure()
     _make_restored()
+
+
+def _charge_reservations() -> None:
+    op.add_column("reservation", sa.Column("person", sa.String(), nullable=True))
+    op.add_column("reservation", sa.Column("room", sa.String(), nullable=True))
+    op.execute(
+        "UPDATE reservation SET"
+        " person = (SELECT owner FROM goal WHERE goal.id = reservation.goal),"
+        " room = (SELECT session.room FROM goal JOIN session ON session.id = goal.session"
+        " WHERE goal.id = reservation.goal)"
+    )
 
 
 def _make_claim() -> None:
@@ -67,7 +79,7 @@ def _make_tally() -> None:
         sa.Column("person", sa.String(), nullable=False),
         sa.Column("tokens", sa.BigInteger(), nullable=False),
         sa.Column("nano_usd", sa.BigInteger(), nullable=False),
-        sa.Column("has_unknown_price", sa.Boolean(), nullable=False),
+        sa.Column("unpriced_tokens", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("day", "room", "person", name=op.f("pk_tally")),
         sa.ForeignKeyConstraint(["room"], ["room.id"], name=op.f("fk_tally_room")),
         sa.ForeignKeyConstraint(["person"], ["person.id"], name=op.f("fk_tally_person")),

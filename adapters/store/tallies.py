@@ -1,0 +1,266 @@
+"""
+The day's tallies: what each person's goals spent in each room, and what is left of the caps.
+
+Rule 1: what a ledger grows by and its tally are one transaction: one row a unit.
+Rule 2: a call is looked at in the transaction that starts it: what is tallied, what all calls in
+        flight hold back, and this one. Units of one transaction see each other.
+Rule 3: on PostgreSQL, where less than a quarter of a cap would be left, calls start one transaction
+        after the other. So what other processes start in the same moment may pass a cap only if
+        together it takes more than that quarter.
+Rule 4: a day is the room's, by its zone. A late refund is taken off the day on which it comes.
+"""
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from functools import lru_cache
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import bindparam, case, func, literal_column, select, true
+
+from adapters.store import queries
+from adapters.store.moves import Move
+from adapters.store.posts import queue
+from adapters.store.rooms import see_session
+from adapters.store.statements import Reader, Row, Writes
+from adapters.store.transaction import Transaction
+from bot.goals.caps import (
+    NO_CAPS,
+    Amount,
+    Booked,
+    Caps,
+    Reached,
+    Sums,
+    booked,
+    needs,
+    reached,
+    share_left,
+)
+from bot.goals.events import CallStarted, CapReached
+from bot.goals.goal import Goal
+from bot.ports.room_settings import read_kept, resolved
+
+SPREAD_S: Final = 300.0
+"""Over how long the goals that a day's cap held go on after midnight (design, "Money")."""
+NEAR: Final = 0.25
+"""Where less than this share of a cap would be left, calls start in turn (rule 3)."""
+LOCK: Final = "caps"
+
+_T, _V, _S = queries.TALLY, queries.RESERVATION, queries.SESSION
+_BOOK_INTO: Final = queries.into(_T)
+_BOOK: Final = _BOOK_INTO.on_conflict_do_update(
+    index_elements=("day", "room", "person"),
+    set_={
+        name: _T.c[name] + _BOOK_INTO.excluded[name]
+        for name in ("tokens", "nano_usd", "unpriced_tokens")
+    },
+)
+_NONE: Final = literal_column("0")
+
+
+def _sums(table: Any, nano_usd: Any, tokens: Any) -> tuple[Any, ...]:
+    is_persons = table.c.person == bindparam("of_person")
+    is_rooms = table.c.room == bindparam("of_room")
+    return tuple(
+        func.coalesce(
+            func.sum(value if which is None else case((which, value), else_=_NONE)), _NONE
+        )
+        for which in (is_persons, is_rooms, None)
+        for value in (nano_usd, tokens)
+    )
+
+
+_spent = (
+    select(
+        *(column.label(f"s{n}") for n, column in enumerate(_sums(_T, _T.c.nano_usd, _T.c.unpriced_tokens)))
+    )
+    .where(_T.c.day == bindparam("of_day"))
+    .subquery()
+)  # fmt: skip
+_unpriced: Final = case((_V.c.nano_usd.is_(None), _V.c.tokens), else_=_NONE)
+_held = (
+    select(
+        *(
+            column.label(f"h{n}")
+            for n, column in enumerate(_sums(_V, func.coalesce(_V.c.nano_usd, _NONE), _unpriced))
+        )
+    )
+    .where(_V.c.goal != bindparam("of_goal"))
+    .subquery()
+)
+_SUMS: Final = select(*_spent.c, *_held.c).select_from(_spent.join(_held, true()))
+"""What is spent on a day and what calls of other goals hold back: of a person, a room, in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Where a goal is charged: its room, the limits that hold there, and the room's zone."""
+
+    room: str
+    caps: Caps
+    zone: tzinfo
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The limits of the process's settings, and the zone of rooms that have none."""
+
+    caps: Caps = NO_CAPS
+    zone: tzinfo = UTC
+
+    def here(self, room: str, own: str, above: str | None) -> Here:
+        """Of a room with these settings, in a workspace with those."""
+        zone, cap_usd, cap_live = _set_for(own, above or "")
+        caps = self.caps
+        if cap_usd is not None or cap_live is not None:
+            caps = caps.in_room(cap_usd, cap_live)
+        return Here(room, caps, _zone(zone) if zone else self.zone)
+
+
+NO_GUARD: Final = Guard()
+
+
+@dataclass(slots=True)
+class Watch:
+    """One unit's look at the caps: which of its calls start, what it adds to the tally."""
+
+    tx: Transaction
+    goal: Goal
+    """As the unit found it."""
+    here: Here
+    at: float
+    told: list[CapReached] = field(default_factory=list)
+    """The caps that are really spent, and so are said in the room."""
+
+    def start(self, goal: Goal, call: CallStarted) -> CapReached | None:
+        """None where the call fits; else what happens in its place. `goal`: before the call."""
+        caps = self.here.caps
+        if not caps.nano_usd and not caps.tokens:
+            return None
+        need = needs(call.tokens, call.nano_usd)
+        spent, held = self._sums(goal)
+        if share_left(caps, spent, held, need) < NEAR and self.tx.is_shared:
+            self.tx.alone(LOCK)
+            spent, held = self._sums(goal)
+        found = reached(caps, spent, held, need)
+        return None if found is None else self._reached(found, need, call.active_s)
+
+    def write(self, writes: Writes, moves: Sequence[Move]) -> None:
+        """Add what the unit spent to the tally of the day, and say which cap is spent."""
+        total = Booked()
+        for move in moves:
+            if move.before is not None and "ledger" in move.entry.changes:
+                total += booked(move.before.ledger, move.after.ledger, move.entry.event)
+        if total != Booked():
+            writes.add(
+                _BOOK,
+                day=day_of(self.at, self.here.zone),
+                room=self.here.room,
+                person=self.goal.owner,
+                tokens=total.tokens,
+                nano_usd=total.nano_usd,
+                unpriced_tokens=total.unpriced_tokens,
+            )
+        for cap in self.told:
+            say_reached(self.tx, writes, self.here, self.goal.owner, cap, self.at)
+
+    def _sums(self, goal: Goal) -> tuple[Sums, Sums]:
+        day = day_of(self.at, self.here.zone)
+        spent, held = read_sums(self.tx, day, goal.owner, self.here.room, goal.id)
+        # What this unit has done so far is written after it.
+        since = Amount(
+            goal.ledger.nano_usd - self.goal.ledger.nano_usd,
+            goal.ledger.tokens - self.goal.ledger.tokens if goal.ledger.has_unknown_price else 0,
+        )
+        own = sum((needs(one.tokens, one.nano_usd) for one in goal.ledger.open), since)
+        return spent, {scope: held[scope] + own for scope in held}
+
+    def _reached(self, found: Reached, need: Amount, active_s: float) -> CapReached:
+        until = midnight_after(self.at, self.here.zone) + jitter_s(self.goal.id)
+        cap = CapReached(
+            found.scope,
+            found.limit,
+            until,
+            nano_usd=0 if found.in_tokens else need.nano_usd,
+            tokens=need.tokens if found.in_tokens else 0,
+            active_s=active_s,
+            at=self.at,
+        )
+        if found.is_spent:
+            self.told.append(cap)
+        return cap
+
+
+def read_sums(
+    reader: Reader, day: str, person: str, room: str, without: str = ""
+) -> tuple[Sums, Sums]:
+    """What is spent on the day, and what calls in flight hold back; not those of goal `without`."""
+    row = reader.one(_SUMS, of_day=day, of_person=person, of_room=room, of_goal=without)
+    assert row is not None
+    numbers = [int(value) for value in row]
+    return _scoped(numbers[:6]), _scoped(numbers[6:])
+
+
+def say_reached(
+    tx: Transaction, writes: Writes, here: Here, person: str, cap: CapReached, at: float
+) -> None:
+    """Queue the post that a cap is reached: one a room, a day and a cap, however many goals it parks."""
+    whose = f":{person}" if cap.cap == "person" else ""
+    key = f"cap:{here.room}:{day_of(at, here.zone)}:{cap.cap}{whose}:{cap.limit}"
+    said = {
+        "cap": cap.cap,
+        "person": person if cap.cap == "person" else "",
+        "limit": cap.limit,
+        "in_tokens": bool(cap.tokens),
+        "until": midnight_after(at, here.zone),
+    }
+    session = see_session(tx, here.room, "", "thread", at)
+    queue(writes, key, "cap", session, at, reason=json.dumps(said))
+
+
+def day_of(at: float, zone: tzinfo) -> str:
+    """The local date, such as `2026-11-30`."""
+    return datetime.fromtimestamp(at, zone).date().isoformat()
+
+
+def midnight_after(at: float, zone: tzinfo) -> float:
+    """When the next local day begins."""
+    day = datetime.fromtimestamp(at, zone).date() + timedelta(days=1)
+    return datetime.combine(day, time.min, tzinfo=zone).timestamp()
+
+
+def jitter_s(goal: str) -> float:
+    """How long after midnight the goal goes on: always the same of one goal, spread over all."""
+    return zlib.crc32(goal.encode()) % int(SPREAD_S * 1000) / 1000
+
+
+def here_of(guard: Guard, there: Row) -> Here:
+    """From the columns `queries.THERE`."""
+    room, own, above = there
+    return guard.here(room, own, above)
+
+
+def _scoped(numbers: Sequence[int]) -> Sums:
+    person, room, everyone = (Amount(*numbers[n : n + 2]) for n in (0, 2, 4))
+    return {"person": person, "room": room, "all": everyone}
+
+
+@lru_cache(maxsize=1024)
+def _set_for(own: str, above: str) -> tuple[str, float | None, int | None]:
+    """The zone, and of the caps of a room and of its workspace the smallest."""
+    levels = [read_kept(own), read_kept(above)]
+    caps = [resolved(level) for level in levels]
+    usd = [one.cap_usd for one in caps if one.cap_usd is not None]
+    live = [one.cap_live_goals for one in caps if one.cap_live_goals is not None]
+    return resolved(*levels).zone, min(usd, default=None), min(live, default=None)
+
+
+@lru_cache(maxsize=256)
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return UTC
