@@ -21,6 +21,7 @@ from typing import Annotated, Any, Final, NoReturn, TypeVar
 import typer
 
 from adapters.telemetry.logs import configure
+from bot.cli import init as init_command
 from bot.cli.config import app as config_commands
 from bot.errors import HeadwayError, Ours
 from bot.settings import Settings, read_settings
@@ -55,6 +56,7 @@ app = typer.Typer(
 evals = typer.Typer(no_args_is_help=True, help="Measure the models that are configured.")
 app.add_typer(evals, name="evals")
 app.add_typer(config_commands, name="config")
+app.command(epilog=init_command.EPILOG)(init_command.init)
 
 GoalName = Annotated[str, typer.Argument(metavar="GOAL", help="A goal's number, such as G1.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

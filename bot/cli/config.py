@@ -24,6 +24,7 @@ KINDS: Final = {
 }
 SDK_KEY: Final = "ANTHROPIC_API_KEY"
 HIDDEN: Final = "***"
+PIPE_WIDTH: Final = 200
 
 app = typer.Typer(no_args_is_help=True, help="Show the settings and where they come from.")
 
@@ -46,12 +47,13 @@ def show(
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for title in ("Setting", "Value", "From"):
-        table.add_column(title, overflow="fold")
+    table.add_column("Setting", no_wrap=True)
+    table.add_column("Value", overflow="fold")
+    table.add_column("From", overflow="fold")
     for row in rows:
-        told = row["where"] if row["where"] else KINDS[row["origin"]]
-        table.add_row(row["setting"], _words(row["value"]), told)
-    Console(markup=False).print(table)
+        table.add_row(row["setting"], _words(row["value"]), row["where"] or KINDS[row["origin"]])
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    Console(markup=False, width=width).print(table)
 
 
 @app.command(epilog="[cyan]headway config path[/]")
