@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from adapters.store import codec, queries
 from adapters.store.statements import Statement, Writes
-from bot.goals.goal import Decision, Goal
+from bot.goals.goal import ACTIVE, Decision, Goal
 from bot.goals.instructions import (
     Checkpoint,
     CloseDecision,
@@ -26,6 +26,10 @@ from bot.goals.machine import Entry
 
 STATUS_AFTER_S: Final = 5.0
 """A goal that is done sooner shows no status message at all (manners, "What is posted")."""
+
+STATUS_PAUSE_S: Final = 2.0
+"""An edit that only tells how the work goes on waits so long, and tells what is true by then; one that
+tells where it has come to rest waits for nothing."""
 
 
 def say(
@@ -44,7 +48,8 @@ def say(
                       goal=goal.id, reason=one.reason, content=one.content)  # fmt: skip
             case ShowStatus():
                 queue(writes, f"{goal.id}:status:{entry.seq}", "status", goal.session, at,
-                      goal=goal.id, not_before=goal.opened_at + STATUS_AFTER_S)  # fmt: skip
+                      goal=goal.id, not_before=_shown_at(before, goal, at),
+                      statement=queries.INSERT_STATUS)  # fmt: skip
             case OpenWait(wait):
                 writes.add(
                     queries.OPEN_WAIT, goal=goal.id, id=wait.id, kind=wait.kind, ref=wait.ref,
@@ -101,6 +106,12 @@ def queue(
         why="",
         **of,
     )
+
+
+def _shown_at(before: Goal | None, goal: Goal, at: float) -> float:
+    """When the status message is to tell of the move."""
+    goes_on = before is not None and before.state in ACTIVE and goal.state in ACTIVE
+    return max(goal.opened_at + STATUS_AFTER_S, at + STATUS_PAUSE_S if goes_on else at)
 
 
 def _open_decision(writes: Writes, goal: Goal, decision: Decision, at: float) -> None:

@@ -159,6 +159,37 @@ class OutboxContract:
         assert meanwhile == []
         assert (second.kind, second.remote) == ("status", "r1")
 
+    async def test_moves_of_the_work_are_told_together_and_its_rest_at_once(self, bed: Bed) -> None:
+        goal = await bed.open()
+        await bed.time.pass_by(6)
+        [first] = await bed.outbox.claim("console", limit=9)
+        await bed.outbox.sent(first.key, "r1")
+        turn = (await bed.turn(goal)).goal
+
+        at_work = await bed.keys()
+        await bed.time.pass_by(2)
+        [told] = await bed.outbox.claim("console", limit=9)
+        await bed.outbox.sent(told.key, "r1")
+        await bed.commit(goal, Audited(turn.revision, turn.turn, turn.messages, "continue"))
+        still = await bed.keys()
+        await bed.commit(goal, Paused(goal.owner))
+        [rests] = await bed.outbox.claim("console", limit=9)
+
+        assert at_work == still == []
+        assert told.kind == rests.kind == "status"
+
+    async def test_a_status_that_its_network_put_off_is_not_brought_forward(self, bed: Bed) -> None:
+        goal, _ = await _shown(bed)
+        await bed.commit(goal, Paused(goal.owner))
+        [put_off] = await bed.outbox.claim("console", limit=9)
+        await bed.outbox.later(put_off.key, 30)
+
+        await bed.commit(goal, Resumed(goal.owner))
+
+        assert await bed.keys() == []
+        await bed.time.pass_by(30)
+        assert await bed.keys() == [put_off.key]
+
     async def test_a_goal_that_ends_at_once_shows_its_result_and_no_status(self, bed: Bed) -> None:
         goal = await bed.open()
         turn = (await bed.turn(goal)).goal

@@ -20,7 +20,7 @@ from bot.goals.events import (
     ToolEnded,
     ToolStarted,
 )
-from bot.goals.goal import Goal
+from bot.goals.goal import ACTIVE, Goal
 from bot.goals.instructions import CloseDecision, Instruction, OpenDecision, Post, ShowStatus
 from bot.goals.limits import LIMITS, Limits
 from bot.ports.chat import Incoming, Network, Place, Speaker
@@ -38,6 +38,7 @@ from tests.doubles.people import MemoryDoors, MemoryPeople
 LEASE_S = 30.0
 CLAIM_S = 60.0
 STATUS_AFTER_S = 5.0
+STATUS_PAUSE_S = 2.0
 FAILINGS = 3
 
 
@@ -102,9 +103,9 @@ class MemoryStore:
             guard,
             lambda: [(goal, rows.sessions[goal.session]) for goal in rows.goals.values()],
             lambda: rows.names,
-            lambda: rows.sessions.values(),
+            rows.sessions.values,
             self.leases.end,
-            outbox.show_status,
+            lambda goal: outbox.show_status(None, goal, clock.now()),
             outbox.said,
         )
         self.people = MemoryPeople(self, clock)
@@ -248,7 +249,7 @@ class MemoryJournal:
                         f"{goal.id}:{one.key}", one.kind, goal, one.reason, one.content
                     )
                 case ShowStatus():
-                    self._outbox.show_status(goal)
+                    self._outbox.show_status(before, goal, at)
                 case OpenDecision(decision):
                     decisions[decision.id] = DecisionRow(decision, "open", opened_at=at)
                 case CloseDecision(decision=id):
@@ -515,14 +516,19 @@ class MemoryOutbox:
         """Queue one message of a goal."""
         self._queue(key, kind, goal.id, goal.session, reason, content)
 
-    def show_status(self, goal: Goal) -> None:
-        """One pending edit a goal."""
-        if all(row.state != "pending" for row in self._status_of(goal.id)):
-            key = f"{goal.id}:status:{goal.seq}"
-            if key in self._rows.outbox:
-                key = f"{key}.{self._rows.next()}"
-            not_before = goal.opened_at + STATUS_AFTER_S
-            self._queue(key, "status", goal.id, goal.session, "", "", not_before)
+    def show_status(self, before: Goal | None, goal: Goal, at: float) -> None:
+        """One pending edit a goal, at the sooner of two times unless its network put it off."""
+        goes_on = before is not None and before.state in ACTIVE and goal.state in ACTIVE
+        not_before = max(goal.opened_at + STATUS_AFTER_S, at + STATUS_PAUSE_S if goes_on else at)
+        for row in self._status_of(goal.id):
+            if row.state == "pending":
+                if not row.claimed_at:
+                    row.not_before = min(row.not_before, not_before)
+                return
+        key = f"{goal.id}:status:{goal.seq}"
+        if key in self._rows.outbox:
+            key = f"{key}.{self._rows.next()}"
+        self._queue(key, "status", goal.id, goal.session, "", "", not_before)
 
     def settle(self, goal: str) -> None:
         """A status that was never shown is not shown any more."""
