@@ -23,6 +23,10 @@ Told = Callable[[int, int], None]
 Translate = Callable[[BaseException, Path], HeadwayError]
 
 
+def nobody(done: int, total: int) -> None:
+    """Tell it to nobody."""
+
+
 def copy_sqlite(source: Path, to: Path, translate: Translate, told: Told) -> None:
     """Copy the database at `source` to the new file `to`.
 

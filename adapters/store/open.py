@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from adapters.store.mail import StoreInbox, StoreOutbox
 from adapters.store.people import StorePeople
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
+from adapters.store.restored import StoreRestores
 from adapters.store.retention import StoreRetention
 from adapters.store.room_settings import StoreRoomBook
 from adapters.store.rooms import StoreRooms
@@ -24,6 +26,7 @@ from adapters.store.scrub import StoreScrub
 from adapters.store.secrets import StoreSecrets
 from adapters.store.timed import Timed
 from adapters.store.transaction import Database
+from adapters.store.version import StoreVersion
 from adapters.store.writer import Writer
 from bot.errors import BadSettings
 from bot.goals.limits import Limits
@@ -55,6 +58,8 @@ class Store:
     forgetting: StoreForgetting
     retention: StoreRetention
     scrub: StoreScrub
+    restores: StoreRestores
+    version: StoreVersion
     writer: Writer
     commits: Commits
     hurry: Callable[[], None]
@@ -107,6 +112,8 @@ async def open_store(
             forgetting=StoreForgetting(writer, readers),
             retention=StoreRetention(writer, readers),
             scrub=StoreScrub(writer),
+            restores=StoreRestores(readers),
+            version=StoreVersion(readers),
             writer=writer,
             commits=timed.commits,
             hurry=hurry,
@@ -135,8 +142,10 @@ def _connected(
 
         return *open_sqlite(stack, state_dir / url.removeprefix(SQLITE), clock), lambda: None
     if url.startswith(POSTGRES):
+        from adapters.store.export import keep_before
         from adapters.store.postgres import Patience, open_postgres
 
-        patience = Patience()
-        return *open_postgres("postgresql://" + url.partition("://")[2], patience), patience.end
+        patience, address = Patience(), "postgresql://" + url.partition("://")[2]
+        before = partial(keep_before, address, state_dir)
+        return *open_postgres(address, patience, before), patience.end
     raise unknown_kind(url)

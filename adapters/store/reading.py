@@ -11,6 +11,7 @@ from adapters.store.journal import StoreJournal
 from adapters.store.open import POSTGRES, SQLITE
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
+from adapters.store.restored import StoreRestores
 from adapters.store.secrets import StoreSecrets
 from adapters.store.statements import Reader
 from adapters.store.transaction import Job, Outcome
@@ -28,6 +29,7 @@ class Reading:
     journal: StoreJournal
     figures: StoreFigures
     secrets: StoreSecrets
+    restores: StoreRestores
 
 
 @asynccontextmanager
@@ -45,7 +47,8 @@ async def open_for_reading(
         await readers.do(_refuse_other_version)
         journal = StoreJournal(writer, readers, LIMITS)
         secrets = StoreSecrets(writer, readers, sealing)
-        yield Reading(StoreRecords(readers), journal, StoreFigures(readers), secrets)
+        figures, restores = StoreFigures(readers), StoreRestores(readers)
+        yield Reading(StoreRecords(readers), journal, figures, secrets, restores)
     finally:
         await writer.close()
         await readers.close()

@@ -19,6 +19,7 @@ from sqlalchemy import NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from adapters.store import schema
+from adapters.store.copies import Told, keep_before, nobody
 from adapters.store.leases import void_leases
 from adapters.store.mail import void_claims
 from adapters.store.statements import SQLITE, Compiler, Reader
@@ -106,7 +107,7 @@ class SqliteDatabase:
         self._path = path
         self._compiler = Compiler(SQLITE)
         self._clock = clock
-        self.connection = _connect(path)
+        self.connection = opened(path)
         self._wal = path.with_name(f"{path.name}-wal")
         self._inodes: dict[Path, int] = {}
 
@@ -194,7 +195,7 @@ class SqliteSource:
     def reader(self) -> Reader:
         """A new read-only connection."""
         try:
-            return Reader(_connect(self._path, read_only=True), self._compiler)
+            return Reader(opened(self._path, read_only=True), self._compiler)
         except sqlite3.Error as error:
             raise translated(error, self._path) from error
 
@@ -232,7 +233,7 @@ def open_sqlite(
         raise translated(error, path) from error
     try:
         check(database.connection, path)
-        _migrate(database.connection, path)
+        migrate(database.connection, path)
         [outcome] = database.transact([lambda tx: (void_leases(tx), void_claims(tx))])
         if outcome.error is not None:
             raise outcome.error
@@ -282,7 +283,14 @@ def translated(error: BaseException, path: Path) -> HeadwayError:
     return ours
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+def migrate(connection: sqlite3.Connection, path: Path, told: Told | None = nobody) -> None:
+    """Bring the database to today's schema; an older one is copied first, and `told` how far that is.
+
+    Without `told` there is no copy: another one is there.
+
+    Raises:
+        StoreBusy, StoreUnusable: it is newer, or there is no space for the copy.
+    """
     try:
         is_there = connection.execute(
             "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
@@ -290,12 +298,10 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         [found] = connection.execute(schema.VERSION_SQL).fetchone() if is_there else [None]
         if not schema.needs_migration(found, str(path)):
             return
-        if found is not None:
-            # A migration backs up first.
-            backup = path.with_name(f"{path.name}.before-{schema.HEAD}")
-            connection.execute("VACUUM INTO ?", (str(backup),))
     except sqlite3.Error as error:
         raise translated(error, path) from error
+    if found is not None and told is not None:
+        keep_before(path, schema.HEAD, translated, told)
     engine = create_engine(
         f"sqlite:///{path}", poolclass=NullPool, connect_args={"isolation_level": None}
     )
@@ -321,7 +327,7 @@ _SAID: Final[dict[int, tuple[str, str]]] = {
 }
 
 
-def _connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+def opened(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """A connection in autocommit: transactions are begun by name."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
