@@ -37,6 +37,9 @@ class Pool:
         self._living: OrderedDict[ConfinedSession, None] = OrderedDict()
         self._waiters: list[asyncio.Future[None]] = []
 
+    def __len__(self) -> int:
+        return len(self._living)
+
     async def admit(self, session: "ConfinedSession") -> None:
         """Give a place, waiting for one or taking that of the longest idle session."""
         while session not in self._living:

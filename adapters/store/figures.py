@@ -38,6 +38,7 @@ _UNHANDLED: Final = select(_I.c.state, func.count(), func.min(_I.c.received_at))
 _RESERVED: Final = select(
     _C.c.role, func.count(), func.sum(_C.c.tokens), func.sum(func.coalesce(_C.c.nano_usd, text("0")))
 ).group_by(_C.c.role)  # fmt: skip
+_WAITS: Final = _counted(queries.WAIT.c.kind, "state = 'open'")
 _TROUBLES: Final = select(_E.c.name, _E.c.kind, _E.c.since)
 _INCIDENTS: Final = _counted(_INCIDENT.c.kind, "recovered_at IS NULL")
 _HOLDS: Final = select(_HOLD.c.scope)
@@ -58,6 +59,7 @@ _SPENT: Final = (
 
 _FINAL: Final = _counted(_G.c.state, "kind = 'goal' AND state IN ('complete', 'cancelled')")
 _TURNS: Final = select(_T["turn"].c.how, func.count()).group_by(_T["turn"].c.how)
+_ALL_WAITS: Final = select(queries.WAIT.c.kind, func.count()).group_by(queries.WAIT.c.kind)
 _AUDITS: Final = select(_A.c.verdict, _A.c.failure, func.count()).group_by(
     _A.c.verdict, _A.c.failure
 )
@@ -90,6 +92,7 @@ class StoreFigures:
         return Now(
             at=self._clock(),
             live=_counts(reader.all(_LIVE)),
+            waits=_counts(reader.all(_WAITS)),
             reserved={
                 role: Reserved(int(calls), int(tokens), int(nano))
                 for role, calls, tokens, nano in reader.all(_RESERVED)
@@ -110,6 +113,7 @@ def _totals(reader: Reader) -> Totals:
     return Totals(
         goals=_counts(reader.all(_FINAL)),
         turns=_counts(reader.all(_TURNS)),
+        waits=_counts(reader.all(_ALL_WAITS)),
         verdicts={verdict: int(n) for verdict, _, n in audits if verdict},
         audits_failed={failure: int(n) for _, failure, n in audits if failure},
         calls=tuple(_calls(row) for row in steps if row[0] == "call"),

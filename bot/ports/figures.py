@@ -36,6 +36,8 @@ class Now:
     at: float
     live: Mapping[str, int] = field(default_factory=dict)
     """Live goals by state."""
+    waits: Mapping[str, int] = field(default_factory=dict)
+    """Open waits by kind; `cap` and `slot` are those that nobody asked for."""
     reserved: Mapping[str, Reserved] = field(default_factory=dict)
     """By role."""
     outbox: Waiting = field(default_factory=Waiting)
@@ -73,6 +75,8 @@ class Totals:
     """Final goals by state."""
     turns: Mapping[str, int] = field(default_factory=dict)
     """By how they ended; those that run are under the empty word."""
+    waits: Mapping[str, int] = field(default_factory=dict)
+    """By kind, open ones included."""
     verdicts: Mapping[str, int] = field(default_factory=dict)
     audits_failed: Mapping[str, int] = field(default_factory=dict)
     calls: tuple[Calls, ...] = ()
@@ -91,6 +95,8 @@ BOUNDS_UNITS: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 class Commits:
     """This process's transactions since it began; written by the store's one writing thread."""
 
+    began: float = 0.0
+    """When the one that is under way began, by `time.perf_counter`; 0 between two."""
     took: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS_S) + 1))
     """How many took at most as long as each bound; the last: longer than all."""
     took_s: float = 0.0

@@ -40,10 +40,12 @@ from bot.ports.model import Model
 from bot.ports.sandbox import Sandbox
 from bot.redaction import Redactor
 from bot.settings import Settings
-from bot.wiring.control import Control
+from bot.wiring.control import Control, with_desks
 from bot.wiring.discreet import DiscreetModel, discreet_answers, discreet_reading
+from bot.wiring.draining import Drain
 from bot.wiring.endpoint import build_model, open_model
 from bot.wiring.folder import owned, prepare_folder
+from bot.wiring.holding import HoldDesk
 from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.sandbox import build_sandbox, discreet_sandbox, open_sandbox
 from bot.wiring.secrets import (
@@ -55,6 +57,7 @@ from bot.wiring.secrets import (
     with_secrets,
 )
 from bot.wiring.told import Told
+from bot.wiring.watch import Parts, watching
 from scheduler.alarms import Alarms
 from scheduler.control import serving
 from scheduler.parked import Parked
@@ -98,6 +101,7 @@ class Running:
     delivery: Delivery
     worker: Worker
     turns: Turns
+    drain: Drain
     parts: tuple["asyncio.Task[None]", ...]
 
     async def settle(self) -> None:
@@ -131,6 +135,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
     async with AsyncExitStack() as stack:
         # Built in this order, so that a part may speak only of those before it.
         stack.enter_context(owned(settings.state_dir))
+        watch = await stack.enter_async_context(watching(settings, clock))
         redactor = Redactor()
         learn_settings(redactor, settings)
         redact_with(redactor.text)
@@ -153,7 +158,8 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         learning = asyncio.create_task(claude.learn(), name="learning")
         stack.callback(learning.cancel)
         model = cast(Model, DiscreetModel(around.model(claude), redactor))
-        sandbox = discreet_sandbox(around.sandbox(await open_sandbox(stack, settings)), redactor)
+        confined = await open_sandbox(stack, settings)
+        sandbox = discreet_sandbox(around.sandbox(confined), redactor)
         console = ConsoleChat(settings.state_dir, clock, names.console, redactor.text)
         manner = Manner(zone=settings.tz)
         delivery = Delivery(
@@ -171,28 +177,47 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         intake = _intake(settings, names, clock, store, worker, delivery, manner)
         told.posted = delivery.notify
         screening = Screening(intake.receive, store.rooms, store.outbox, redactor, manner)
-        control = Control(console)
+        watch.parts = Parts(store, claude, confined, worker, alarms)
+        control = Control(console, watch)
+        drain = Drain(worker, turns, delivery)
+
+        async def holds_changed() -> None:
+            await worker.recall()
+            worker.look()
+            delivery.notify()
+
+        holding = HoldDesk(store.holds, store.rooms, changed=holds_changed)
         desk = SecretDesk(store.secrets, redactor)
         if names.is_shared:
             alarms.add("secrets", desk.look, LOOK_S)
         await stack.enter_async_context(
-            serving(settings.state_dir, discreet_answers(with_secrets(desk, control), redactor))
+            serving(
+                settings.state_dir,
+                discreet_answers(
+                    with_secrets(desk, with_desks((holding, drain), control)), redactor
+                ),
+            )
         )
+        heard = watch.hears("console", screening.receive)
         alarms.start()
         stack.callback(alarms.stop)
         parts = (
             asyncio.create_task(worker.run(), name="worker"),
             asyncio.create_task(intake.run(), name="intake"),
             asyncio.create_task(delivery.run(), name="delivery"),
-            asyncio.create_task(console.listen(screening.receive), name="console"),
+            asyncio.create_task(console.listen(heard), name="console"),
         )
+        watch.listens("console", parts[-1])
         bot = Running(
-            settings, clock, store, model, sandbox, console, intake, delivery, worker, turns, parts
-        )
+            settings, clock, store, model, sandbox, console, intake, delivery, worker, turns,
+            drain, parts,
+        )  # fmt: skip
         control.settle = bot.settle
+        watch.stage = "running"
         try:
             yield bot
         finally:
+            watch.stage = "draining"
             await _shut_down(bot)
 
 
@@ -233,6 +258,7 @@ async def run_until_stopped(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped)
     async with running(settings, around) as bot:
+        bot.drain.done = stop.set
         if on_ready is not None:
             on_ready()
         waits = {asyncio.create_task(stop.wait()), asyncio.create_task(bot.until_broken())}

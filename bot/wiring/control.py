@@ -2,20 +2,38 @@
 
 import getpass
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from adapters.console.connection import ConsoleChat
 from bot.errors import HeadwayError
 from bot.ports.chat import Speaker
-from scheduler.control import Request
+from bot.wiring.watch import Watch
+from scheduler.control import Answer, Request
+
+Desk = Callable[[Request], Awaitable[dict[str, Any] | None]]
+"""Answers the requests that it knows, and any other with None."""
+
+
+def with_desks(desks: Sequence[Desk], others: Answer) -> Answer:
+    """Answers by the first desk that knows the request, else by `others`."""
+
+    async def answer(request: Request) -> dict[str, Any]:
+        for desk in desks:
+            told = await desk(request)
+            if told is not None:
+                return told
+        return await others(request)
+
+    return answer
 
 
 class Control:
     """What other commands may ask of the owner."""
 
-    def __init__(self, console: ConsoleChat) -> None:
+    def __init__(self, console: ConsoleChat, watch: Watch) -> None:
         self._console = console
+        self._watch = watch
         self.settle: Callable[[], Awaitable[None]] | None = None
 
     async def __call__(self, request: Request) -> dict[str, Any]:
@@ -31,6 +49,8 @@ class Control:
                     str(request.get("reply_to", "")),
                 )
                 return {"id": id}
+            case {"do": "status"}:
+                return await self._watch.status()
             case {"do": "settle"}:
                 if self.settle is not None:
                     await self.settle()

@@ -1,0 +1,285 @@
+"""
+What the running process can be asked of itself: health, metrics, `headway status`.
+
+Rule 1: the listeners run on threads of their own and ask the main loop; a loop that hangs is told of
+        by the silence.
+Rule 2: nothing is measured on a goal's way: numbers are read off the parts when somebody asks.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from adapters.sandbox.bubblewrap import Bubblewrap
+from adapters.store.open import Store
+from bot.ports.chat import Incoming
+from bot.ports.clock import Clock
+from bot.ports.figures import Now, Totals
+from bot.ports.sandbox import Sandbox
+from bot.ports.sight import Connector, EndpointSight, Health, ProcessSight, Read, Stage
+from bot.settings import Settings
+from scheduler.alarms import Alarms
+from scheduler.worker import Worker
+
+if TYPE_CHECKING:
+    from adapters.claude.endpoint import ClaudeModel
+
+T = TypeVar("T")
+
+BEAT_S: Final = 1.0
+HANGS_S: Final = 5.0
+"""How long the loop, or a unit on its way through the writer, may take."""
+STUCK_S: Final = 60.0
+"""A writer that waits so long for its database is restarted; until then it is the database's part."""
+LAGS: Final = 60
+FRESH_S: Final = 5.0
+SHARE: Final = 20
+"""Totals are read again after that many times what reading them took: a twentieth of a core."""
+PATIENCE_S: Final = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is looked at, once it is built."""
+
+    store: Store
+    claude: "ClaudeModel"
+    sandbox: Sandbox | None
+    worker: Worker
+    alarms: Alarms
+
+
+@dataclass(slots=True)
+class _Network:
+    task: "asyncio.Task[None] | None" = None
+    heard_at: float | None = None
+
+    @property
+    def is_up(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+
+class Watch:
+    """Port Sight. Made on the main loop; asked from any thread."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self._settings, self._clock = settings, clock
+        self._loop = asyncio.get_running_loop()
+        self._started_at = time.time()
+        self._beat_at = time.monotonic()
+        self._lags: deque[float] = deque(maxlen=LAGS)
+        self._networks: dict[str, _Network] = {}
+        self._unit: tuple[Future[Any], float] | None = None
+        self._now: _Kept[Now] = _Kept(self._loop, lambda took: FRESH_S)
+        self._totals: _Kept[Totals] = _Kept(self._loop, lambda took: max(FRESH_S, SHARE * took))
+        self.stage: Stage = "starting"
+        self.parts: Parts | None = None
+        self.day_cap_usd: float | None = None
+
+    def hears(
+        self, network: str, receive: Callable[[Incoming], Awaitable[None]]
+    ) -> Callable[[Incoming], Awaitable[None]]:
+        """Know a network; returns `receive`, noting when it is called."""
+        self._networks[network] = _Network()
+
+        async def noted(message: Incoming) -> None:
+            self.heard(network)
+            await receive(message)
+
+        return noted
+
+    def listens(self, network: str, task: "asyncio.Task[None]") -> None:
+        """The network is up for as long as the task goes on."""
+        self._networks[network].task = task
+
+    def heard(self, network: str) -> None:
+        """The network gave a sign of life."""
+        self._networks[network].heard_at = self._clock.now()
+
+    async def beat(self) -> None:
+        """Note that the loop turns, and how late, until cancelled."""
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(BEAT_S)
+            self._beat_at = time.monotonic()
+            self._lags.append(self._beat_at - began - BEAT_S)
+
+    async def live(self) -> Health:
+        """Whether the loop turns and the writer writes. A database out of reach is no reason."""
+        if hang := self._hang():
+            return Health((hang,))
+        if self.parts is None or self.stage == "draining" or not await self._unit_hangs():
+            return Health()
+        began = self.parts.store.commits.began
+        stuck = time.perf_counter() - began if began else 0.0
+        if 0.0 < stuck < STUCK_S:
+            return Health()
+        return Health(("The writer has not taken a unit for too long.",))
+
+    async def ready(self) -> Health:
+        """Whether it takes work. On hold it does: what is said is kept for the release."""
+        if self.parts is None or self.stage != "running":
+            return Health((f"Headway is {self.stage}.",))
+        reasons = [
+            f"The network {name} cannot be heard."
+            for name, network in self._networks.items()
+            if not network.is_up
+        ]
+        if len(reasons) < len(self._networks):
+            reasons = []
+        if hang := self._hang():
+            reasons.append(hang)
+        elif await self._unit_hangs():
+            reasons.append(f"No unit was written within {HANGS_S:g} s.")
+        elif error := self.parts.store.commits.error:
+            reasons.append(f"The last transaction failed: {error}")
+        return Health(tuple(reasons))
+
+    async def figures(self) -> Read:
+        """The database's figures, as fresh as they are worth, or the last there were."""
+        if self.parts is not None and self.stage != "starting":
+            figures = self.parts.store.figures
+            await asyncio.gather(self._now.fresh(figures.now), self._totals.fresh(figures.totals))
+        now, totals = self._now, self._totals
+        return Read(now.value, totals.value, now.age_s, totals.age_s, now.took_s, totals.took_s)
+
+    def process(self) -> ProcessSight:
+        """The process itself."""
+        seen = ProcessSight(self.stage, self._started_at, _version())
+        if self.parts is None:
+            return seen
+        parts, disk = self.parts, shutil.disk_usage(self._settings.state_dir)
+        return ProcessSight(
+            stage=self.stage,
+            started_at=self._started_at,
+            version=seen.version,
+            running=len(parts.worker.busy),
+            lag_s=max([*self._lags, time.monotonic() - self._beat_at - BEAT_S, 0.0]),
+            takeovers=parts.store.leases.takeovers,
+            sandboxes=parts.sandbox.sessions if isinstance(parts.sandbox, Bubblewrap) else 0,
+            day_cap_usd=self.day_cap_usd,
+            disk_free=disk.free,
+            disk_size=disk.total,
+            commits=parts.store.commits,
+            sweeps=parts.alarms.lateness(),
+            connectors=self._connectors(),
+            endpoints=(_endpoint(parts.claude, self._clock.now()),),
+        )
+
+    async def status(self) -> dict[str, Any]:
+        """The operator's one look, as JSON has it."""
+        from adapters.telemetry.details import details
+
+        return {**await details(self), "pid": os.getpid()}
+
+    def _connectors(self) -> tuple[Connector, ...]:
+        stored = self._now.value.heard if self._now.value else {}
+        return tuple(
+            Connector(name, network.is_up, network.heard_at or stored.get(name))
+            for name, network in list(self._networks.items())
+        )
+
+    def _hang(self) -> str:
+        silent = time.monotonic() - self._beat_at - BEAT_S
+        return f"The event loop has not turned for {silent:.0f} s." if silent > HANGS_S else ""
+
+    async def _unit_hangs(self) -> bool:
+        """Whether a unit that does nothing does not get through the writer; one tries at a time."""
+        assert self.parts is not None
+        if self._unit is None or self._unit[0].done():
+            nothing = self.parts.store.writer.do(lambda tx: None)
+            asked = asyncio.run_coroutine_threadsafe(nothing, self._loop)
+            self._unit = asked, time.monotonic()
+        unit, began = self._unit
+        return not await _done_within(unit, began + HANGS_S - time.monotonic())
+
+
+class _Kept(Generic[T]):
+    """Something read, kept for as long as it is fresh; one read at a time, on the main loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, fresh_s: Callable[[float], float]) -> None:
+        self._loop, self._fresh_s = loop, fresh_s
+        self._reading: Future[T] | None = None
+        self._read_at = 0.0
+        self.value: T | None = None
+        self.took_s = 0.0
+
+    @property
+    def age_s(self) -> float:
+        return time.monotonic() - self._read_at if self._read_at else 0.0
+
+    async def fresh(self, read: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        """Read it again where it is old. A read that fails or takes long leaves the last one."""
+        if self.value is not None and self.age_s < self._fresh_s(self.took_s):
+            return
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.run_coroutine_threadsafe(self._read(read), self._loop)
+        await _done_within(self._reading, PATIENCE_S)
+
+    async def _read(self, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        began = time.monotonic()
+        self.value = value = await read()
+        self._read_at = time.monotonic()
+        self.took_s = self._read_at - began
+        return value
+
+
+@asynccontextmanager
+async def watching(settings: Settings, clock: Clock) -> AsyncIterator[Watch]:
+    """A watch over this process, served where the settings say, for the life of the context."""
+    watch = Watch(settings, clock)
+    beating = asyncio.create_task(watch.beat(), name="beat")
+    with contextlib.ExitStack() as stack:
+        stack.callback(beating.cancel)
+        if settings.private_listen or settings.public_listen:
+            # Loading the server takes a fifth of a second, and most commands serve nothing.
+            from adapters.telemetry.listener import listening
+            from adapters.telemetry.routes import private_routes, public_routes
+
+            at, folder = settings, settings.state_dir
+            stack.enter_context(
+                listening("private", at.private_listen, private_routes(watch), folder)
+            )
+            stack.enter_context(listening("public", at.public_listen, public_routes(watch), folder))
+        yield watch
+
+
+async def _done_within(future: "Future[Any]", seconds: float) -> bool:
+    """Whether it ends in time, however it does; where it does not, it goes on."""
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+    def tell(_: object) -> None:
+        # Whoever waited may have gone, and its loop with it.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(done.set)
+
+    future.add_done_callback(tell)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(max(0.0, seconds)):
+            await done.wait()
+    return future.done()
+
+
+def _endpoint(claude: "ClaudeModel", now: float) -> EndpointSight:
+    limiter = claude.limiter
+    state = limiter.state
+    since = state.closed_at if state.closed_at is not None else state.since
+    closed_s = max(0.0, now - since) if state.kind and since is not None else 0.0
+    name = state.name.rpartition("@")[2]
+    return EndpointSight(name, state.kind or "", closed_s, limiter.in_flight, limiter.waiting)
+
+
+def _version() -> str:
+    try:
+        return version("headway")
+    except PackageNotFoundError:
+        return "(not installed)"
