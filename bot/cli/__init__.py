@@ -10,6 +10,7 @@ import gc
 import io
 import logging
 import os
+import resource
 import secrets
 import sys
 from collections.abc import Coroutine
@@ -23,6 +24,8 @@ import typer
 from adapters.telemetry.logs import configure
 from bot.cli import init as init_command
 from bot.cli.config import app as config_commands
+from bot.cli.exits import know, wrap_streams
+from bot.cli.secret import app as secret_commands
 from bot.errors import HeadwayError, Ours
 from bot.settings import Settings, read_settings
 
@@ -56,6 +59,7 @@ app = typer.Typer(
 evals = typer.Typer(no_args_is_help=True, help="Measure the models that are configured.")
 app.add_typer(evals, name="evals")
 app.add_typer(config_commands, name="config")
+app.add_typer(secret_commands, name="secret")
 app.command(epilog=init_command.EPILOG)(init_command.init)
 
 GoalName = Annotated[str, typer.Argument(metavar="GOAL", help="A goal's number, such as G1.")]
@@ -74,6 +78,7 @@ class Given:
         flags: dict[str, Any] = {} if self.state_dir is None else {"state_dir": self.state_dir}
         settings = read_settings(self.config, **flags)
         configure(settings.log_level, settings.log_format)
+        know(settings)
         return settings
 
 
@@ -81,6 +86,8 @@ def tune() -> None:
     """Set the interpreter for a busy loop with a writer beside it."""
     gc.set_threshold(*GARBAGE_AT)
     sys.setswitchinterval(SWITCH_S)
+    # A dump of this process's memory would hold every key that it knows.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def main() -> NoReturn:
@@ -89,6 +96,7 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    wrap_streams()
     try:
         app()
     except KeyboardInterrupt:

@@ -1,0 +1,240 @@
+"""
+`headway secret`: values that goals use and nobody reads. None is ever printed or given as an argument.
+
+Rule: where a process owns the state folder, it makes the change, so that it knows the value at once;
+otherwise this one does.
+"""
+
+import asyncio
+import getpass
+import json
+import re
+import sys
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+import typer
+
+from bot.errors import AlreadyOwned, BadInput, HeadwayError
+from bot.ports.secrets import Named, Secrets
+from bot.redaction import LEAST, mark
+from bot.settings import Settings
+from scheduler.control import Request, ask_owner
+
+NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+HOST: Final = re.compile(r"(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
+MOST: Final = 65_536
+"""Characters of a value: the longest keys have a tenth of that."""
+STARTING_S: Final = 10.0
+LOOK_S: Final = 0.1
+
+app = typer.Typer(
+    no_args_is_help=True, help="Keep values sealed that goals use and nobody should read."
+)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as GITHUB_TOKEN.")]
+
+
+@app.command(
+    "set",
+    epilog="[cyan]headway secret set GITHUB_TOKEN --host api.github.com[/]    asks for the value\n\n"
+    "[cyan]headway secret set GITHUB_TOKEN < token.txt[/]    reads it",
+)
+def set_(
+    context: typer.Context,
+    name: Name,
+    host: Annotated[
+        list[str] | None,
+        typer.Option("--host", help="A host that it may be sent to. Can be given again."),
+    ] = None,
+) -> None:
+    """Keep a value, in place of the one of that name; it is asked for, or read from standard input."""
+    settings = _settings(context)
+    _check_name(name)
+    hosts = tuple(dict.fromkeys(_checked_host(each) for each in host or ()))
+    value = _checked_value(name, _given_value(name))
+    by = getpass.getuser()
+    request = {"do": "secret.set", "name": name, "value": value, "hosts": hosts, "by": by}
+    asyncio.run(_asked(settings, request))
+    sys.stdout.write(
+        f"{name} is kept. Where its value would show, there is {mark(name)} from now on.\n"
+    )
+
+
+@app.command("list", epilog="[cyan]headway secret list[/]    [cyan]headway secret list --json[/]")
+def list_(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """List what is kept: names and hosts, the key, who set it and when; never a value."""
+    found = asyncio.run(_listed(_settings(context)))
+    rows = [_row(named, found[named]) for named in found]
+    if as_json:
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        return
+    if not rows:
+        sys.stdout.write("No secrets yet. Keep one: headway secret set NAME\n")
+        return
+    from rich.console import Console
+
+    Console().print(_table(rows))
+    for row in rows:
+        if row["trouble"]:
+            sys.stdout.write(f"{row['trouble']}\n")
+
+
+@app.command(epilog="[cyan]headway secret remove GITHUB_TOKEN[/]")
+def remove(context: typer.Context, name: Name) -> None:
+    """Forget a value."""
+    _check_name(name)
+    answer = asyncio.run(_asked(_settings(context), {"do": "secret.remove", "name": name}))
+    if not answer.get("removed"):
+        raise BadInput(f"There is no secret {name}. `headway secret list` shows what there is.")
+    sys.stdout.write(f"{name} is forgotten.\n")
+
+
+@app.command(
+    epilog="[cyan]headway secret rotate[/]\n\n"
+    "[cyan]headway secret rotate --keep-old[/]    backups made until now can be opened still"
+)
+def rotate(
+    context: typer.Context,
+    new_key: Annotated[
+        bool, typer.Option(help="Make a key; without one, the first key that there is serves.")
+    ] = True,
+    keep_old: Annotated[
+        bool, typer.Option("--keep-old", help="Leave the old keys in the file, too.")
+    ] = False,
+) -> None:
+    """Seal everything again under a new key. Killed at any moment, everything still opens."""
+    settings = _settings(context)
+    request = {"do": "secret.rotate", "is_made": new_key, "keeps_old": keep_old}
+    answer = asyncio.run(_asked(settings, request))
+    sys.stdout.write(
+        f"{answer['resealed']} sealed again. {_of_keys(settings, new_key, keep_old)}\n"
+    )
+
+
+async def _asked(settings: Settings, request: Request) -> dict[str, Any]:
+    """What the owner of the state folder answers, or this process in its place."""
+    answer = await ask_owner(settings.state_dir, request)
+    if answer is not None:
+        return answer
+    from bot.wiring.secrets import SecretDesk, own_secrets
+
+    try:
+        async with own_secrets(settings) as secrets:
+            answer = await SecretDesk(secrets, _redactor())(request)
+    except AlreadyOwned:
+        # One that starts now: it answers soon.
+        for _ in range(int(STARTING_S / LOOK_S)):
+            await asyncio.sleep(LOOK_S)
+            if (answer := await ask_owner(settings.state_dir, request)) is not None:
+                return answer
+        raise
+    assert answer is not None
+    return answer
+
+
+async def _listed(settings: Settings) -> dict[Named, str]:
+    from bot.wiring import reading
+    from bot.wiring.secrets import checked
+
+    async with reading(settings) as store:
+        secrets: Secrets = store.secrets
+        return await checked(secrets)
+
+
+def _redactor() -> Any:
+    from bot.cli.exits import KNOWN
+
+    return KNOWN
+
+
+def _given_value(name: str) -> str:
+    if sys.stdin.isatty():
+        return getpass.getpass(f"Value of {name} (not shown): ")
+    try:
+        text = sys.stdin.read(MOST + 3)
+    except UnicodeDecodeError as error:
+        raise BadInput("The value is not UTF-8 text. Give it in base64.") from error
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _checked_value(name: str, value: str) -> str:
+    if not value:
+        raise BadInput(f"No value was given. Type it, or: headway secret set {name} < FILE")
+    if len("".join(value.split())) < LEAST:
+        raise BadInput(
+            f"The value has fewer than {LEAST} characters, and could not be told from ordinary "
+            "words where it shows up. Use a longer one."
+        )
+    if len(value) > MOST:
+        raise BadInput(f"The value has more than {MOST} characters. Keep a key to it instead.")
+    return value
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise BadInput(
+            "That is no name for a secret. Take a letter, then letters, digits, _ . or -, "
+            "64 at most, such as GITHUB_TOKEN. The value is asked for: it is no argument."
+        )
+
+
+def _checked_host(host: str) -> str:
+    lower = host.lower()
+    if not HOST.fullmatch(lower) or len(lower) > 253:
+        raise BadInput(
+            f"{host!r} is no host. Give its name alone, such as api.example.com or *.example.com."
+        )
+    return lower
+
+
+def _settings(context: typer.Context) -> Settings:
+    settings: Settings = context.obj.settings()
+    return settings
+
+
+def _row(named: Named, trouble: str) -> dict[str, Any]:
+    return {
+        "kind": named.kind,
+        "name": named.name,
+        "hosts": list(named.hosts),
+        "key_id": named.key_id,
+        "set_by": named.set_by,
+        "set_at": named.set_at,
+        "opens": not trouble,
+        "trouble": trouble,
+    }
+
+
+def _table(rows: list[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("Name", "Kind", "Hosts", "Key", "Set by", "Set", "Opens"):
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        at = datetime.fromtimestamp(row["set_at"]).astimezone()
+        hosts = ", ".join(row["hosts"]) or "-"
+        opens = "yes" if row["opens"] else "no"
+        when = f"{at:%Y-%m-%d %H:%M}"
+        table.add_row(
+            row["name"], row["kind"], hosts, row["key_id"], row["set_by"] or "-", when, opens
+        )
+    return table
+
+
+def _of_keys(settings: Settings, new_key: bool, keep_old: bool) -> str:
+    from bot.wiring.secrets import key_source
+
+    try:
+        keys = key_source(settings).read()
+    except HeadwayError:
+        return ""
+    newest = f"The key is {keys[0].id} now." if keys else ""
+    if not new_key:
+        return f"{newest} Take older keys away when no backup needs them."
+    if keep_old:
+        return f"{newest} The old ones stay in the file."
+    return f"{newest} The old ones are gone: secrets in older backups do not open any more."
