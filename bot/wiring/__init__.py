@@ -10,11 +10,11 @@ import contextlib
 import getpass
 import logging
 import os
-import secrets
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from secrets import token_hex
 from typing import Any, Final, cast
 
 from adapters.clock import WallClock
@@ -173,20 +173,19 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         )
         alarms = Alarms()
         turns = _turns(settings, clock, store, model, sandbox)
-        worker = _worker(settings, names, clock, store, model, sandbox, alarms, turns)
+        audits = _audits(settings, clock, store, model)
+        worker = _worker(
+            settings, names, clock, store, sandbox, alarms, turns, audits, model.withdraw
+        )
+        if not names.is_shared:
+            told.heard += [turns.heard, audits.heard]
         intake = _intake(settings, names, clock, store, worker, delivery, manner)
         told.posted = delivery.notify
         screening = Screening(intake.receive, store.rooms, store.outbox, redactor, manner)
         watch.parts = Parts(store, claude, confined, worker, alarms)
         control = Control(console, watch)
         drain = Drain(worker, turns, delivery)
-
-        async def holds_changed() -> None:
-            await worker.recall()
-            worker.look()
-            delivery.notify()
-
-        holding = HoldDesk(store.holds, store.rooms, changed=holds_changed)
+        holding = HoldDesk(store.holds, store.rooms, worker.recall, delivery.notify)
         desk = SecretDesk(store.secrets, redactor)
         if names.is_shared:
             alarms.add("secrets", desk.look, LOOK_S)
@@ -318,17 +317,8 @@ def _turns(
     )
 
 
-def _worker(
-    settings: Settings,
-    names: Names,
-    clock: Clock,
-    store: Store,
-    model: Model,
-    sandbox: Sandbox | None,
-    alarms: Alarms,
-    turns: Turns,
-) -> Worker:
-    audits = Audits(
+def _audits(settings: Settings, clock: Clock, store: Store, model: Model) -> Audits:
+    return Audits(
         store.journal,
         model,
         clock,
@@ -340,9 +330,22 @@ def _worker(
             timeout_s=settings.audit_timeout_s,
         ),
     )
+
+
+def _worker(
+    settings: Settings,
+    names: Names,
+    clock: Clock,
+    store: Store,
+    sandbox: Sandbox | None,
+    alarms: Alarms,
+    turns: Turns,
+    audits: Audits,
+    rest: Callable[[str], None],
+) -> Worker:
     parked = Parked(store.journal, clock, settings.limits, SandboxProbe(sandbox))
     return Worker(
-        f"{names.worker}{os.getpid()}.{secrets.token_hex(4)}",
+        f"{names.worker}{os.getpid()}.{token_hex(4)}",
         journal=store.journal,
         leases=store.leases,
         runners={
@@ -359,12 +362,12 @@ def _worker(
         lease_s=settings.lease_s,
         rate=settings.clock_rate,
         is_alone=not names.is_shared,
-        rest=model.withdraw,
+        rest=rest,
     )
 
 
 def _id() -> str:
-    return secrets.token_hex(8)
+    return token_hex(8)
 
 
 async def _shut_down(bot: Running) -> None:
