@@ -122,7 +122,8 @@ class Worker:
         self._look.set()
 
     async def recall(self) -> None:
-        """Abort what runs under a lease that has ended: a hold ends those of what it covers."""
+        """Abort what runs under a lease that a hold has ended, and look at what may go on."""
+        self._look.set()
         held = dict(self._epochs)
         try:
             lost = await self._leases.lost(self._name, held) if held else ()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from adapters.store import schema
 from adapters.store.figures import StoreFigures
+from adapters.store.holds import StoreHolds
+from adapters.store.incidents import StoreIncidents
 from adapters.store.journal import StoreJournal
 from adapters.store.open import POSTGRES, SQLITE
 from adapters.store.readers import Readers, Source
@@ -30,6 +32,8 @@ class Reading:
     figures: StoreFigures
     secrets: StoreSecrets
     restores: StoreRestores
+    holds: StoreHolds
+    incidents: StoreIncidents
 
 
 @asynccontextmanager
@@ -48,7 +52,10 @@ async def open_for_reading(
         journal = StoreJournal(writer, readers, LIMITS)
         secrets = StoreSecrets(writer, readers, sealing)
         figures, restores = StoreFigures(readers), StoreRestores(readers)
-        yield Reading(StoreRecords(readers), journal, figures, secrets, restores)
+        holds, incidents = StoreHolds(writer, readers), StoreIncidents(writer, readers)
+        yield Reading(
+            StoreRecords(readers), journal, figures, secrets, restores, holds, incidents
+        )
     finally:
         await writer.close()
         await readers.close()

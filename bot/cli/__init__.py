@@ -17,12 +17,13 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn, TypeVar
+from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
 
 import typer
 
 from adapters.telemetry.logs import configure
 from bot.cli import init as init_command
+from bot.cli import operate
 from bot.cli.config import app as config_commands
 from bot.cli.exits import know, wrap_streams
 from bot.cli.secret import app as secret_commands
@@ -59,6 +60,7 @@ app = typer.Typer(
 evals = typer.Typer(no_args_is_help=True, help="Measure the models that are configured.")
 app.add_typer(evals, name="evals")
 app.add_typer(config_commands, name="config")
+operate.add_to(app)
 app.add_typer(secret_commands, name="secret")
 app.command(epilog=init_command.EPILOG)(init_command.init)
 
@@ -204,13 +206,21 @@ def trace(context: typer.Context, goal: GoalName, as_json: AsJson = False) -> No
     _wait(reports.trace(_given(context).settings(), goal, as_json=as_json))
 
 
-@app.command()
-def doctor(context: typer.Context, as_json: AsJson = False) -> None:
+@app.command(epilog="[cyan]headway doctor[/]    [cyan]headway doctor sandbox[/]")
+def doctor(
+    context: typer.Context,
+    part: Annotated[
+        Literal["all", "sandbox"],
+        typer.Argument(help="`sandbox`: only that, with each cause and its mend."),
+    ] = "all",
+    as_json: AsJson = False,
+) -> None:
     """Look for what is wrong, and say how to mend it."""
-    from bot.doctor.checkup import run as run_checkup
+    from bot.doctor import checkup
 
     given = _given(context)
-    raise typer.Exit(run_checkup(given.config, state_dir=given.state_dir, as_json=as_json))
+    look = checkup.run if part == "all" else checkup.run_sandbox
+    raise typer.Exit(look(given.config, state_dir=given.state_dir, as_json=as_json))
 
 
 @app.command()

@@ -1,0 +1,223 @@
+"""
+What an operator does to a Headway that may be running: hold, release, drain, see incidents.
+
+Rule: whoever owns the state folder does it; where nobody does, this command takes the folder.
+"""
+
+import asyncio
+import getpass
+import json
+import sys
+from collections.abc import Coroutine, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Final, TypeVar
+
+import typer
+
+from bot.errors import AlreadyOwned, BadInput, HeadwayError
+from bot.settings import Settings
+from scheduler.control import Request, ask_owner
+
+T = TypeVar("T")
+
+INTERRUPTED: Final = 130
+LOOK_S: Final = 0.2
+GONE_S: Final = 20.0
+"""How long a drained process may take to end once nothing runs."""
+TRIES: Final = 3
+
+All = Annotated[bool, typer.Option("--all", help="Everything.")]
+Room = Annotated[
+    str | None,
+    typer.Option("--room", metavar="ROOM", help="One room, by name (`ops` or `console:ops`)."),
+]
+Person = Annotated[
+    str | None,
+    typer.Option("--person", metavar="PERSON", help="The goals that one person owns, by name."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Give the command line these commands."""
+    app.command(
+        epilog='[cyan]headway hold --all --why "the key is being changed"[/]    '
+        "[cyan]headway hold --room ops[/]    [cyan]headway hold[/]    "
+        "[cyan]headway hold --json[/]"
+    )(hold)
+    app.command(
+        epilog="[cyan]headway release --all[/]    [cyan]headway release --person ben[/]    "
+        "[cyan]headway release[/] (the only one, or a restore's)"
+    )(release)
+    app.command(
+        epilog="[cyan]headway drain[/]    [cyan]headway drain --timeout 60 && headway run[/]"
+    )(drain)
+    app.command(epilog="[cyan]headway incidents[/]    [cyan]headway incidents --json[/]")(incidents)
+
+
+def hold(
+    context: typer.Context,
+    everything: All = False,
+    room: Room = None,
+    person: Person = None,
+    why: Annotated[str, typer.Option("--why", help="Shown to whoever asks.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Stop everything, a room or a person: nothing of it runs until it is released. Or list holds."""
+    settings = context.obj.settings()
+    asked = _scope(everything, room, person)
+    if asked is None:
+        told = _wait(_ask(settings, {"do": "holds"}))
+        _print(told["holds"], as_json, _listed(told["holds"]))
+        return
+    kind, name = asked
+    request = {"do": "hold", "kind": kind, "name": name, "by": getpass.getuser(), "why": why}
+    told = _wait(_ask(settings, request))
+    words = f"{_what(told['hold'])} is on hold" if told["is_new"] else _line(told["hold"])
+    line = f"{words}. `{_release_of(told['hold'])}` lets it go on."
+    _print(told["hold"], as_json, [line])
+
+
+def release(
+    context: typer.Context,
+    everything: All = False,
+    room: Room = None,
+    person: Person = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let what is on hold go on. After a restore it first says what was found."""
+    settings = context.obj.settings()
+    kind, name = _scope(everything, room, person) or ("", "")
+    told = _wait(_ask(settings, {"do": "release", "kind": kind, "name": name}))
+    lines = [*told["report"], *(f"{_what(one)} goes on." for one in told["released"])]
+    if not told["released"]:
+        lines.append("That is not on hold.")
+    lines += [f"Still: {_line(one)}." for one in told["holds"]]
+    _print(told, as_json, lines)
+
+
+def drain(
+    context: typer.Context,
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", min=0, help="Seconds that running turns may take to end."),
+    ] = 600.0,
+) -> None:
+    """End the running Headway once its turns have ended; those that take longer go on later."""
+    _wait(_drained(context.obj.settings(), timeout))
+
+
+def incidents(context: typer.Context, as_json: AsJson = False) -> None:
+    """List what is wrong, and what was lately."""
+    from bot.cli.incident_rows import listed, table
+
+    rows = _wait(listed(context.obj.settings()))
+    if as_json:
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+    else:
+        table(rows)
+
+
+async def _ask(settings: Settings, request: Request) -> dict[str, Any]:
+    """The owner's answer, or the database's where nobody owns the folder."""
+    for _ in range(TRIES):
+        answer = await ask_owner(settings.state_dir, request)
+        if answer is not None:
+            return answer
+        from bot.wiring.holding import HoldDesk, own_store
+
+        try:
+            async with own_store(settings) as store:
+                alone = await HoldDesk(store.holds, store.rooms)(request)
+        except AlreadyOwned:
+            # It has just started, or is about to end: ask it again.
+            await asyncio.sleep(1.0)
+            continue
+        assert alone is not None
+        return alone
+    raise HeadwayError(
+        f"The Headway that owns {settings.state_dir} does not answer yet. Try again in a moment."
+    )
+
+
+async def _drained(settings: Settings, timeout_s: float) -> None:
+    begun = await ask_owner(settings.state_dir, {"do": "drain", "timeout_s": timeout_s})
+    if begun is None:
+        sys.stdout.write("Nothing runs in this state folder.\n")
+        return
+    turns = -1
+    loop = asyncio.get_running_loop()
+    until = loop.time() + timeout_s + GONE_S
+    while (now := await _draining(settings)) is not None:
+        if now["turns"] != turns:
+            turns = now["turns"]
+            _progress("sending what is left" if not turns else f"{_turns(turns)} still running")
+        if loop.time() > until:
+            raise HeadwayError("The process has not ended in time. Look at its log.")
+        await asyncio.sleep(LOOK_S)
+    left = f"; {_turns(turns)} will go on from where they were" if turns > 0 else ""
+    sys.stdout.write(f"Drained: the process has ended{left}.\n")
+
+
+async def _draining(settings: Settings) -> dict[str, Any] | None:
+    try:
+        return await ask_owner(settings.state_dir, {"do": "draining"})
+    except (OSError, ValueError):
+        return None
+
+
+def _progress(text: str) -> None:
+    sys.stderr.write(f"Draining: {text}\n")
+    sys.stderr.flush()
+
+
+def _turns(number: int) -> str:
+    return "1 turn" if number == 1 else f"{number} turns"
+
+
+def _scope(everything: bool, room: str | None, person: str | None) -> tuple[str, str] | None:
+    """Kind and name of what is meant. Raises BadInput for more than one."""
+    asked = [("all", "")] if everything else []
+    asked += [(kind, name) for kind, name in (("room", room), ("person", person)) if name]
+    if len(asked) > 1:
+        raise BadInput("Say one of --all, --room and --person. Several holds are several commands.")
+    return asked[0] if asked else None
+
+
+def _listed(holds: Sequence[dict[str, Any]]) -> list[str]:
+    return [_line(one) for one in holds] or ["Nothing is on hold."]
+
+
+def _line(row: dict[str, Any]) -> str:
+    since = datetime.fromtimestamp(row["at"]).astimezone().strftime("%a %d %b %H:%M")
+    by = f" by {row['by']}" if row["by"] else ""
+    why = f": {row['why']}" if row["why"] else ""
+    return f"{_what(row)} is on hold{by} since {since}{why}"
+
+
+def _what(row: dict[str, Any]) -> str:
+    match row["scope"]:
+        case "all":
+            return "Everything"
+        case "restore":
+            return "Everything, as restored,"
+        case kind:
+            return f"The {kind} {row['of']}"
+
+
+def _release_of(row: dict[str, Any]) -> str:
+    if row["scope"] in ("all", "restore"):
+        return "headway release --all"
+    return f"headway release --{row['scope']} {row['of']}"
+
+
+def _print(value: Any, as_json: bool, lines: Sequence[str]) -> None:
+    text = json.dumps(value, indent=2) if as_json else "\n".join(lines)
+    sys.stdout.write(text + "\n")
+
+
+def _wait(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
