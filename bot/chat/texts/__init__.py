@@ -9,9 +9,11 @@ Rule 3: a key that a language lacks is said in English.
 from collections.abc import Mapping
 from typing import Final
 
-from bot.chat.texts.english import ENGLISH
+from bot.chat.texts.english import ENGLISH as OF_CHATS
+from bot.chat.texts.english_upkeep import UPKEEP
 
 DEFAULT: Final = "en"
+ENGLISH: Final[Mapping[str, str]] = {**OF_CHATS, **UPKEEP}
 CATALOGUE: Final[Mapping[str, Mapping[str, str]]] = {DEFAULT: ENGLISH}
 
 

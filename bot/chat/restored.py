@@ -1,0 +1,51 @@
+"""What a restore found, as lines that people read before they release it. Pure."""
+
+from collections.abc import Iterator
+from datetime import tzinfo
+
+from bot.chat.amounts import count, usd
+from bot.chat.texts import Texts
+from bot.chat.times import moment
+from bot.ports.restored import InFlight, RestoreReport
+
+
+def lines(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> tuple[str, ...]:
+    """The report, a sentence or two a line. `now` is in seconds since 1970."""
+    return tuple(_lines(report, now, zone, texts))
+
+
+def _lines(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> Iterator[str]:
+    at, made_at = (moment(each, now, zone, texts) for each in (report.at, report.made_at))
+    yield texts("restore.head", at=at, made_at=made_at, made_by=report.made_by)
+    if report.goals:
+        goals = ", ".join(f"{number} {state}" for state, number in report.goals.items())
+        yield texts("restore.goals", goals=goals.replace("_", " "))
+    else:
+        yield texts("restore.no_goals")
+    for one in report.in_flight:
+        yield _in_flight(one, texts)
+    for kind, found in (("decision", report.decisions), ("wait", report.waits)):
+        for due in found:
+            key = f"restore.{kind}_over" if due.at <= now else f"restore.{kind}"
+            when = moment(due.at, now, zone, texts)
+            yield texts(key, goal=due.goal, name=due.name.replace("_", " "), at=when)
+    if report.to_look_up:
+        yield texts("restore.look_up", count=report.to_look_up)
+    if report.may_have_posted:
+        goals = ", ".join(f"G{number}" for number in report.may_have_posted)
+        yield texts("restore.posted", goals=goals)
+    if report.unhandled:
+        yield texts("restore.unhandled", count=report.unhandled)
+    if report.missed:
+        yield texts("restore.missed", count=report.missed)
+
+
+def _in_flight(one: InFlight, texts: Texts) -> str:
+    if one.is_tool:
+        return texts("restore.tool", goal=one.goal, name=one.name)
+    price = (
+        texts("restore.no_price")
+        if one.nano_usd is None
+        else texts("restore.dollars", usd=usd(one.nano_usd))
+    )
+    return texts("restore.call", goal=one.goal, name=one.name, tokens=count(one.tokens), usd=price)

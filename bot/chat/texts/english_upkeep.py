@@ -1,0 +1,28 @@
+"""What is said of a database that was restored, in English."""
+
+from collections.abc import Mapping
+from typing import Final
+
+UPKEEP: Final[Mapping[str, str]] = {
+    "restore.head": "Restored {at} from a backup of {made_at} (made by Headway {made_by}). "
+    "What was said, done and posted since the backup is not known here.",
+    "restore.no_goals": "Goals: none.",
+    "restore.goals": "Goals: {goals}.",
+    "restore.call": "G{goal}: a call of the model ({name}) was under way. What became of it is "
+    "unknown: it is charged {tokens} tokens, {usd}, and made again.",
+    "restore.tool": "G{goal}: {name} was running. What became of it is unknown: the agent is told "
+    "to look.",
+    "restore.dollars": "{usd} at most",
+    "restore.no_price": "at a price that is not known",
+    "restore.look_up": "Posts not known to be sent: {count}. Each is looked up in its thread "
+    "first, and sent only where it is not there.",
+    "restore.posted": "Goals that may have posted since the backup: {goals}. Before they post "
+    "anything, it is looked up whether it is there already.",
+    "restore.decision": "G{goal}: {name} is open, until {at}.",
+    "restore.decision_over": "G{goal}: {name} is open; its time passed {at}, so it expires.",
+    "restore.wait": "G{goal}: waits ({name}) until {at}.",
+    "restore.wait_over": "G{goal}: waits ({name}); its time passed {at}, so it goes on.",
+    "restore.unhandled": "Messages taken in and not handled: {count}. They are handled.",
+    "restore.missed": "Occurrences whose time has passed: {count}. They are not made up for.",
+    "restore.held": "Nothing runs, fires or is sent until `{program} release`.",
+}
