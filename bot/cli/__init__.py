@@ -109,9 +109,9 @@ def main() -> NoReturn:
         sys.stderr.close()
         sys.exit(1)
     except Exception as error:
-        log.debug("Unexpected", exc_info=error)
         kind = type(error).__name__
         unknown = Ours(f"Headway met an error that it does not know ({kind}: {error}). Report it.")
+        unknown.__cause__ = error
         sys.exit(_told(unknown))
     sys.exit(0)
 
