@@ -116,7 +116,8 @@ class Audits:
     async def fold(self, goal: Goal) -> TurnFold:
         """What the goal's journal tells, read on from where it was read last."""
         position, fold = self._folds.pop(goal.id, (0, TurnFold()))
-        position = await self._read_on(goal, position, fold)
+        if fold.seq < goal.seq:
+            position = await self._read_on(goal, position, fold)
         if fold.seq < goal.seq:
             # Something was passed over: the journal from its beginning.
             fold = TurnFold()
@@ -125,6 +126,13 @@ class Audits:
         while len(self._folds) > REMEMBERED_GOALS:
             self._folds.popitem(last=False)
         return fold
+
+    def heard(self, applied: Applied) -> None:
+        """Take what this process has written, which need not be read then."""
+        known = self._folds.get(applied.goal.id)
+        for entry in applied.entries if known is not None else ():
+            if known is not None and entry.seq == known[1].seq + 1:
+                known[1].feed(entry)
 
     async def _read_on(self, goal: Goal, position: int, fold: TurnFold) -> int:
         for line in await self._journal.history(goal.session, after=position):

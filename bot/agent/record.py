@@ -20,7 +20,17 @@ from bot.agent.request import Parsed, messages
 from bot.agent.transcript import Transcript
 from bot.errors import IllegalMove, Refused, StoreBusy
 from bot.goals import machine
-from bot.goals.events import BOOKINGS, Event, ToolEnded, ToolStarted, TurnEnded
+from bot.goals.events import (
+    BOOKINGS,
+    Audited,
+    AuditFailed,
+    CallStarted,
+    Event,
+    GatesRan,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+)
 from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
 from bot.ports.clock import Clock
@@ -29,6 +39,8 @@ from bot.ports.model import Json
 
 FRESH_S: Final = 0.02
 """So soon after a commit the journal is not asked whether others wrote."""
+AUDITS: Final = (CallStarted, *BOOKINGS, GatesRan, Audited, AuditFailed)
+"""What an audit writes."""
 BUSY_PAUSES_S: Final = (0.1, 0.5, 2.0)
 
 
@@ -52,6 +64,8 @@ class Record:
         self._erased: set[str] = set()
         self._position = 0
         self._seqs: dict[str, int] = {}
+        self._is_sure = True
+        """Nothing but the goal itself has spoken in the session since it was read."""
         self._before = goal
         self._staged: list[Event] = []
         self._staged_contents: list[Content] = []
@@ -77,10 +91,28 @@ class Record:
         """Go on under a lease, with the journal as it is now. Raises as the journal does."""
         self._epoch, self.is_fenced = lease.epoch, False
         self._forget_staged()
-        if self._seqs.get(lease.goal.id) != lease.goal.seq:
+        if self._seqs.get(lease.goal.id) != lease.goal.seq or not self._is_sure:
+            self._is_sure = True
             await self._read_on()
         else:
             self.goal = lease.goal
+
+    def hear(self, applied: Applied) -> None:
+        """Take what this process's audit wrote since the turn ended, which need not be read then."""
+        known = self._seqs.get(self.goal.id, 0)
+        entries = applied.entries
+        if not all(isinstance(entry.event, AUDITS) for entry in entries):
+            return
+        if [entry.seq for entry in entries] != list(range(known + 1, known + 1 + len(entries))):
+            return
+        for entry in entries:
+            self.transcript.feed(Line(self.goal.id, 0, entry))
+        self._seqs[self.goal.id] = applied.goal.seq
+        self.goal = applied.goal
+
+    def doubt(self) -> None:
+        """Something else was said in the session: read it before the next turn."""
+        self._is_sure = False
 
     async def catch_up(self) -> None:
         """Take what others wrote since; what is staged stands after it. Raises as the journal.

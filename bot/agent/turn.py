@@ -35,7 +35,7 @@ from bot.goals.events import CallLost, CallReleased, Ended, TurnEnded, TurnResum
 from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
 from bot.ports.clock import Clock
-from bot.ports.journal import Content, Journal, Lease
+from bot.ports.journal import Applied, Content, Journal, Lease
 from bot.ports.model import NOT_SENT, Model, ModelReply, ModelRequest
 from bot.ports.sandbox import Sandbox
 
@@ -49,6 +49,8 @@ MISSES: Final = 3
 EMPTY_REPLIES: Final = 2
 READ_KEPT: Final = 200
 """Files whose hash is looked at when a turn is taken up again."""
+SPOKEN_MOST: Final = 10_000
+"""Sessions; past so many, every conversation is read again."""
 
 
 class Turns:
@@ -71,6 +73,8 @@ class Turns:
         self._records: OrderedDict[str, tuple[Record, int]] = OrderedDict()
         """With the characters that each holds, the longest unused first."""
         self._chars = 0
+        self._spoken: set[str] = set()
+        """Sessions in which an ordinary turn has spoken since their goal's last turn."""
         self.is_draining = False
 
     def drain(self) -> None:
@@ -94,12 +98,27 @@ class Turns:
         self._chars -= chars
         if record is None:
             record = Record(goal, self._journal, self._clock, self._limits)
+        if goal.session in self._spoken:
+            self._spoken.discard(goal.session)
+            record.doubt()
         await record.attach(lease)
         turn = _Turn(self, record)
         await turn.run()
         if not record.is_fenced and not record.goal.is_final:
             self._remember(record)
         return record.goal
+
+    def heard(self, applied: Applied) -> None:
+        """Take what this process, which is alone on the database, has written."""
+        goal = applied.goal
+        if goal.kind == "ask":
+            if len(self._spoken) >= SPOKEN_MOST:
+                self._spoken.clear()
+                self._records.clear()
+                self._chars = 0
+            self._spoken.add(goal.session)
+        elif goal.id in self._records:
+            self._records[goal.id][0].hear(applied)
 
     def _remember(self, record: Record) -> None:
         chars = record.chars
