@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
+from adapters.console.blanking import take_out
 from adapters.console.parse import (
     NETWORK,
     ROOM,
     Edited,
     Line,
     Posted,
+    RemovedLine,
     SaidLine,
     Taken,
     outgoing,
@@ -22,7 +24,7 @@ from adapters.console.parse import (
 )
 from adapters.console.room import RoomFile, room_path
 from bot.errors import Refused, StoreUnusable, Wait
-from bot.ports.chat import Incoming, Network, Outgoing, Place, Shape, Speaker
+from bot.ports.chat import Arrival, Incoming, Network, Outgoing, Place, Removed, Shape, Speaker
 from bot.ports.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -50,7 +52,7 @@ class ConsoleChat:
         self._redact = redact
         self.workspace = workspace
         """The state folder's name, where several have one database."""
-        path = room_path(state_dir)
+        path = self._path = room_path(state_dir)
         self._file = RoomFile(path)
         self._reader = RoomFile(path)
         self._clock = clock
@@ -60,6 +62,8 @@ class ConsoleChat:
         """Keys of the last edits, with the id of the post that each changed."""
         self._open: dict[str, Incoming] = {}
         """Said and not taken yet."""
+        self._removals: dict[str, RemovedLine] = {}
+        """Taken back and not taken yet, by the id of each removal."""
         self._grown = asyncio.Event()
         self._unwritten: list[tuple[Line, asyncio.Future[None]]] = []
         self._writing: asyncio.Task[None] | None = None
@@ -68,9 +72,9 @@ class ConsoleChat:
     def has_untaken(self) -> bool:
         """True while something said has not been given to `listen`'s receiver."""
         self._catch_up()
-        return bool(self._open)
+        return bool(self._open or self._removals)
 
-    async def listen(self, receive: Callable[[Incoming], Awaitable[None]]) -> None:
+    async def listen(self, receive: Callable[[Arrival], Awaitable[None]]) -> None:
         """Give each message that is not taken yet to `receive`, then mark it taken.
 
         Where the file or the store is out of reach, it is tried again: nothing that was said is
@@ -130,7 +134,12 @@ class ConsoleChat:
         self._grown.set()
         return id
 
-    async def _give(self, receive: Callable[[Incoming], Awaitable[None]]) -> None:
+    async def remove(self, speaker: Speaker, id: str, thread: str = "") -> None:
+        """Write down that a person takes back the message of that id, said in that thread."""
+        await self._append(RemovedLine(id, thread, speaker, self._clock.now()))
+        self._grown.set()
+
+    async def _give(self, receive: Callable[[Arrival], Awaitable[None]]) -> None:
         """Give what is open in its order, many at a time: a `stop` is not held up by a flood."""
         waiting = list(self._open.values())
         for start in range(0, len(waiting), GIVEN_AT_ONCE):
@@ -141,14 +150,26 @@ class ConsoleChat:
             for end in ends:
                 if end is not None:
                     raise end
+        for line in list(self._removals.values()):
+            await self._give_removal(receive, line)
 
     async def _give_one(
-        self, receive: Callable[[Incoming], Awaitable[None]], message: Incoming
+        self, receive: Callable[[Arrival], Awaitable[None]], message: Incoming
     ) -> None:
         place = replace(message.place, workspace=self.workspace)
         await receive(replace(message, place=place))
         await self._append(Taken(message.id))
         self._open.pop(message.id, None)
+
+    async def _give_removal(
+        self, receive: Callable[[Arrival], Awaitable[None]], line: RemovedLine
+    ) -> None:
+        """Hand a removal on, then take the message out of the file: until it is, it is tried again."""
+        place = replace(room(line.thread), workspace=self.workspace)
+        await receive(Removed(line.id, place, line.speaker, line.at))
+        await asyncio.to_thread(take_out, self._path, line.id)
+        await self._append(Taken(line.taken_as))
+        self._removals.pop(line.taken_as, None)
 
     async def _append(self, line: Line) -> None:
         """Write a line for good, in one go with those that came while others were written."""
@@ -177,8 +198,11 @@ class ConsoleChat:
             match line:
                 case SaidLine(message):
                     self._open[message.id] = message
+                case RemovedLine():
+                    self._removals[line.taken_as] = line
                 case Taken(id):
                     self._open.pop(id, None)
+                    self._removals.pop(id, None)
                 case Posted() | Edited():
                     self._show(line)
 

@@ -3,8 +3,9 @@ Lines of a room's file, and what they mean. Pure.
 
 A line is one JSON object in ASCII, so that any text, lone surrogates included, survives it.
 
-Rule 1: `said` is a person's message, `taken` says that Headway has stored it, `post` is a message
-        of Headway, `edit` replaces one. Unknown kinds are skipped: a newer Headway may write them.
+Rule 1: `said` is a person's message, `removed` takes one back, `taken` says that Headway has stored
+        either, `post` is a message of Headway, `edit` replaces one. Unknown kinds are skipped: a newer
+        Headway may write them.
 Rule 2: a post's id follows from its place and key alone.
 Rule 3: whatever a line holds, reading it gives what it says or None, and every text in that is a
         text: one line that anybody may have damaged must not end the process, start after start.
@@ -32,6 +33,21 @@ class SaidLine:
     """A person said something."""
 
     message: Incoming
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedLine:
+    """A person took back their message of that id."""
+
+    id: str
+    thread: str
+    speaker: Speaker
+    at: float
+
+    @property
+    def taken_as(self) -> str:
+        """The id under which it is marked taken."""
+        return f"removed:{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +81,7 @@ class Edited:
     is_silent: bool = False
 
 
-Line = SaidLine | Taken | Posted | Edited
+Line = SaidLine | RemovedLine | Taken | Posted | Edited
 
 
 def room(thread: str = "") -> Place:
@@ -113,6 +129,8 @@ def _row(line: Line) -> dict[str, Any]:
                 "at": message.at,
                 "reply_to": message.reply_to,
             }
+        case RemovedLine():
+            return {"kind": "removed", **asdict(line)}
         case Taken(id):
             return {"kind": "taken", "id": id}
         case Posted():
@@ -135,13 +153,16 @@ def _sent(line: Posted | Edited) -> dict[str, Any]:
 def _read(row: dict[str, Any]) -> Line | None:
     match row["kind"]:
         case "said":
-            speaker = Speaker(str(row["speaker"]["id"]), str(row["speaker"]["name"]))
             place = room(str(row["thread"]))
             said = Incoming(
-                str(row["id"]), place, speaker, str(row["text"]), _time(row["at"]),
+                str(row["id"]), place, _speaker(row["speaker"]), str(row["text"]), _time(row["at"]),
                 str(row.get("reply_to", "")),
             )  # fmt: skip
             return SaidLine(said)
+        case "removed":
+            return RemovedLine(
+                str(row["id"]), str(row["thread"]), _speaker(row["speaker"]), _time(row["at"])
+            )
         case "taken":
             return Taken(str(row["id"]))
         case "post" | "edit" as kind:
@@ -152,6 +173,10 @@ def _read(row: dict[str, Any]) -> Line | None:
             )  # fmt: skip
         case _:
             return None
+
+
+def _speaker(row: Any) -> Speaker:
+    return Speaker(str(row["id"]), str(row["name"]))
 
 
 def _time(given: Any) -> float:

@@ -9,7 +9,7 @@ Rule 3: what others wrote is made harmless to a terminal here, before anything s
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from adapters.console.parse import Edited, Line, Posted, SaidLine, Taken
+from adapters.console.parse import Edited, Line, Posted, RemovedLine, SaidLine, Taken
 from adapters.console.render import clean
 from bot.ports.chat import Shape
 
@@ -57,6 +57,9 @@ class View:
         match line:
             case Taken(id):
                 self.taken.add(id)
+                return None
+            case RemovedLine():
+                self.said.pop(line.id, None)
                 return None
             case SaidLine(message):
                 speaker = replace(message.speaker, name=clean(message.speaker.name))

@@ -8,22 +8,22 @@ Rule 3: rows stay, and so do their ids, hashes and numbers.
 """
 
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from secrets import token_hex
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import bindparam, select, text, tuple_
 
 from adapters.store import queries
 from adapters.store.forgotten import BITES, Change, blank, refs_of, slices
 from adapters.store.readers import Readers
-from adapters.store.rooms import place_of
 from adapters.store.statements import Reader, Row, Statement
 from adapters.store.tables import METADATA
+from adapters.store.trails import GOALS, KNOWN, trail_of
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.ports.forgetting import Known, Spot, Step, Trail, Wanted
-from bot.ports.words import Words, telling
+from bot.ports.words import Words
 
 _T: Final = METADATA.tables
 _C, _E, _G, _I = queries.CONTENT, queries.EVENT, queries.GOAL, queries.INBOX
@@ -31,14 +31,11 @@ _L, _O, _P, _R, _S = queries.LEASE, queries.OUTBOX, queries.PERSON, queries.ROOM
 _X: Final = _T["erasure"]
 _GRANT: Final = _T["grant"]
 
-_KNOWN: Final = select(_P.c.id, _P.c.network, _P.c.external, _P.c.name)
-_NAMED: Final = _KNOWN.where(
+_NAMED: Final = KNOWN.where(
     (_P.c.id == bindparam("of_name"))
     | (_P.c.external == bindparam("of_name"))
     | (_P.c.name == bindparam("of_name"))
 ).order_by(_P.c.id)
-_BY_ID: Final = _KNOWN.where(_P.c.id == bindparam("of_id"))
-
 _WANT: Final = queries.upsert(
     queries.into(_X), ("person",), "asked_at", "due_at", "keeps_mentions", "done_at"
 )
@@ -49,50 +46,6 @@ _WANTED: Final = (
 )
 _DONE: Final = queries.set_in(_X, "done_at").where(_X.c.person == bindparam("of_person"))
 
-_GOALS: Final = (
-    select(_G.c.id, _G.c.session, _G.c.state).where(_G.c.owner == bindparam("of_person"))
-)  # fmt: skip
-_WHERE: Final = (
-    select(_I.c.room, _I.c.thread, _I.c.id)
-    .where(_I.c.person == bindparam("of_person"))
-    .order_by(_I.c.sequence)
-)
-_SPOT: Final = (
-    select(_S.c.id, _S.c.kind, _S.c.room, _S.c.thread, _R.c.network, _R.c.workspace, _R.c.name)
-    .join(_R, _R.c.id == _S.c.room)
-)  # fmt: skip
-_SPOT_OF: Final = _SPOT.where(_S.c.id == bindparam("of_session"))
-_SPOT_AT: Final = _SPOT.where(
-    _S.c.room == bindparam("of_room"), _S.c.thread == bindparam("of_thread")
-)
-_ROOMMATE: Final = (
-    select(_I.c.person)
-    .where(
-        _I.c.room == bindparam("of_room"),
-        _I.c.thread == bindparam("of_thread"),
-        _I.c.person != bindparam("of_person"),
-    )
-    .limit(1)
-)
-_OPENER: Final = select(_I.c.person).where(
-    _I.c.id == bindparam("of_id"), _I.c.person != bindparam("of_person")
-)
-_CO_OWNER: Final = (
-    select(_G.c.id)
-    .where(_G.c.session == bindparam("of_session"), _G.c.owner != bindparam("of_person"))
-    .limit(1)
-)
-_CO_AUTHOR: Final = (
-    select(_C.c.hash)
-    .join(_P, _P.c.id == _C.c.author)
-    .where(_C.c.session == bindparam("of_session"), _C.c.author != bindparam("of_person"))
-    .limit(1)
-)
-_SAID: Final = (
-    select(_C.c.text, _C.c.author, _P.c.id)
-    .outerjoin(_P, _P.c.id == _C.c.author)
-    .where(_C.c.session == bindparam("of_session"), _C.c.text.is_not(None))
-)
 _TEXTS: Final = (
     select(_C.c.session, _C.c.hash, _C.c.text, _C.c.author, _P.c.id)
     .outerjoin(_P, _P.c.id == _C.c.author)
@@ -166,7 +119,7 @@ class StoreForgetting:
 
     async def trail(self, person: str) -> Trail:
         """Where they were. Raises KeyError: nobody has that id."""
-        return await self._readers.do(lambda reader: _trail(reader, person))
+        return await self._readers.do(lambda reader: trail_of(reader, person))
 
     async def at_work(self, goals: Sequence[str]) -> bool:
         """Whether any of the goals is held by a worker, who may write still."""
@@ -251,7 +204,7 @@ class StoreForgetting:
         """What their goals wrote in a thread that others spoke in as well."""
 
         def query(reader: Reader) -> list[Change]:
-            goals = [row[0] for row in reader.all(_GOALS, of_person=trail.person.id)
+            goals = [row[0] for row in reader.all(GOALS, of_person=trail.person.id)
                      if row[1] == spot.session]  # fmt: skip
             named: set[str] = set()
             for goal in goals:
@@ -299,75 +252,6 @@ class StoreForgetting:
 
     async def _all(self, statement: Statement, **parameters: object) -> list[Row]:
         return await self._readers.do(lambda reader: reader.all(statement, **parameters))
-
-
-def _trail(reader: Reader, person: str) -> Trail:
-    row = reader.one(_BY_ID, of_id=person)
-    if row is None:
-        raise KeyError(f"There is no person {person}.")
-    known = Known(*row)
-    goals = reader.all(_GOALS, of_person=person)
-    spots = _spots(reader, person, {session for _, session, _ in goals})
-    own, shared = [], []
-    for id, kind, room, thread, network, workspace, name in spots:
-        spot = Spot(id, place_of(network, workspace, name, thread))
-        is_shared = kind == "mail" or _is_shared(reader, person, id, room, thread)
-        (shared if is_shared else own).append(spot)
-    theirs, others = _voices(reader, person, [spot.session for spot in shared])
-    names = tuple(dict.fromkeys(name for name in (known.external, known.name) if _is_name(name)))
-    live = (id for id, _, state in goals if state not in ("complete", "cancelled"))
-    return Trail(
-        known,
-        tuple(own),
-        tuple(shared),
-        tuple(goal[0] for goal in goals),
-        tuple(live),
-        Words(names, telling(theirs, others)),
-    )
-
-
-def _spots(reader: Reader, person: str, sessions: Iterable[str]) -> list[Row]:
-    """The sessions that they spoke in or have goals in."""
-    found: dict[str, Row] = {}
-    for session in sessions:
-        for row in reader.all(_SPOT_OF, of_session=session):
-            found[row[0]] = row
-    seen: set[tuple[str, str]] = set()
-    for room, thread, id in reader.all(_WHERE, of_person=person):
-        for place in ((room, thread), (room, id), (room, "")):
-            if place in seen:
-                continue
-            seen.add(place)
-            for row in reader.all(_SPOT_AT, of_room=place[0], of_thread=place[1]):
-                found[row[0]] = row
-    return list(found.values())
-
-
-def _is_shared(reader: Reader, person: str, session: str, room: str, thread: str) -> bool:
-    of: dict[str, Any] = {"of_person": person}
-    return bool(
-        reader.one(_ROOMMATE, of_room=room, of_thread=thread, **of)
-        or (thread and reader.one(_OPENER, of_id=thread, **of))
-        or reader.one(_CO_OWNER, of_session=session, **of)
-        or reader.one(_CO_AUTHOR, of_session=session, **of)
-    )
-
-
-def _voices(reader: Reader, person: str, sessions: Iterable[str]) -> tuple[list[str], list[str]]:
-    """What the person, and what other people, said in those sessions."""
-    theirs: list[str] = []
-    others: list[str] = []
-    for session in sessions:
-        for said, author, is_person in reader.all(_SAID, of_session=session):
-            if author == person:
-                theirs.append(said)
-            elif is_person:
-                others.append(said)
-    return theirs, others
-
-
-def _is_name(name: str) -> bool:
-    return bool(name) and not name.startswith("forgotten:")
 
 
 def _without(words: Words, session: str, hash: str, said: str, *, is_persons: bool) -> list[Change]:

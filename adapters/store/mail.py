@@ -10,11 +10,12 @@ from adapters.store.journal import check_waiting, write_handled
 from adapters.store.moves import write_content, write_reply
 from adapters.store.people import write_notes
 from adapters.store.readers import Readers
+from adapters.store.removals import take_back
 from adapters.store.rooms import place_of, see_person, see_room, see_session
 from adapters.store.statements import Row, Writes
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
-from bot.ports.chat import Incoming, Network, Speaker
+from bot.ports.chat import Incoming, Network, Removed, Speaker
 from bot.ports.incidents import Alert
 from bot.ports.journal import Content
 from bot.ports.mail import Due, Received
@@ -132,6 +133,10 @@ class StoreInbox:
             return _receive(tx, message)
 
         return await self._writer.do(job)
+
+    async def remove(self, removed: Removed) -> bool:
+        """Blank a message's text and what was made of it, and store the removal; False if it was."""
+        return await self._writer.do(lambda tx: take_back(tx, removed))
 
     async def waiting(self) -> tuple[Received, ...]:
         """Everything not handled yet, in order of arrival."""

@@ -2,13 +2,14 @@
 People and places of a chat network, and what is said there.
 
 Rule 1: a place is typed per network; an adapter refuses a place of another network.
-Rule 2: an incoming message is stored under its own identity before it is acknowledged.
+Rule 2: an incoming message is stored under its own identity before it is acknowledged, and so is
+        its removal.
 Rule 3: an outgoing one carries a key; `find` tells whether a send of unknown outcome arrived.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 Network = Literal["console", "slack", "matrix"]
 
@@ -42,6 +43,32 @@ class Incoming:
     at: float
     reply_to: str = ""
     """Remote id of the message it answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A message was deleted or redacted: `id` is that message's, `place` where it stood."""
+
+    id: str
+    place: Place
+    speaker: Speaker
+    """Who removed it."""
+    at: float
+
+    @property
+    def as_message(self) -> Incoming:
+        """The removal as a message of its own, with nothing in it."""
+        return Incoming(f"{REMOVAL}{self.id}", self.place, self.speaker, "", self.at, self.id)
+
+
+Arrival = Incoming | Removed
+REMOVAL: Final = "removed:"
+
+
+def removal_of(message: Incoming) -> str:
+    """The id of the message that this one removes; empty for what was said."""
+    is_removal = message.id == f"{REMOVAL}{message.reply_to}" and not message.text
+    return message.reply_to if is_removal else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +123,8 @@ class Chat(Protocol):
     def workspace(self) -> str | None:
         """Where nobody else can post, as in `Place.workspace`; None: any process posts anywhere."""
 
-    async def listen(self, receive: Callable[[Incoming], Awaitable[None]]) -> None:
-        """Give every message to `receive` until cancelled; acknowledge after it returned."""
+    async def listen(self, receive: Callable[[Arrival], Awaitable[None]]) -> None:
+        """Give every message and removal to `receive` until cancelled; acknowledge after it returned."""
 
     async def send(self, message: Outgoing) -> str:
         """Post or edit, and return the remote id.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from bot.goals.goal import Goal
-from bot.ports.chat import Incoming, Network, Place, Speaker
+from bot.ports.chat import Incoming, Network, Place, Removed, Speaker
 from bot.ports.incidents import Alert
 from bot.ports.people import NOTHING, Answer
 
@@ -65,6 +65,12 @@ class Inbox(Protocol):
 
     async def receive(self, message: Incoming) -> bool:
         """Store it; False when its identity was there already."""
+
+    async def remove(self, removed: Removed) -> bool:
+        """Blank a message's text and what was made of it, and store the removal (`as_message`).
+
+        False when it was removed before, or never came.
+        """
 
     async def waiting(self) -> tuple[Received, ...]:
         """Everything not handled yet, in order of arrival."""

@@ -23,7 +23,7 @@ from bot.goals.events import (
 from bot.goals.goal import ACTIVE, Goal
 from bot.goals.instructions import CloseDecision, Instruction, OpenDecision, Post, ShowStatus
 from bot.goals.limits import LIMITS, Limits
-from bot.ports.chat import Incoming, Network, Place, Speaker
+from bot.ports.chat import Incoming, Network, Place, Removed, Speaker
 from bot.ports.clock import Clock
 from bot.ports.doors import Heeded
 from bot.ports.incidents import Alert
@@ -380,6 +380,22 @@ class MemoryInbox:
         _person(self._rows, message.place.network, message.speaker)
         self._rows.inbox[message.id] = _In(Received(self._rows.next(), message))
         return True
+
+    async def remove(self, removed: Removed) -> bool:
+        """Blank what it said and what its author made of it, and store the removal."""
+        rows, gone = self._rows, removed.as_message
+        row = rows.inbox.get(removed.id)
+        if row is None or gone.id in rows.inbox:
+            return False
+        said = row.received.message
+        author = _person(rows, said.place.network, said.speaker)
+        near = {said.place.thread or said.id, said.id}
+        for (session, hash), content in list(rows.contents.items()):
+            is_near = rows.sessions[session].thread in near
+            if is_near and content.author == author and content.text in said.text:
+                del rows.contents[session, hash]
+        row.received = replace(row.received, message=replace(said, text=""))
+        return await self.receive(gone)
 
     async def waiting(self) -> tuple[Received, ...]:
         """Everything not handled yet."""

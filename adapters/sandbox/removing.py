@@ -1,0 +1,143 @@
+"""
+Workspaces that are no longer wanted, and files in them.
+
+Rule 1: no link is followed, and nothing is opened that is not a plain file: an agent made this tree.
+Rule 2: a folder that the agent closed to its owner is opened first.
+Rule 3: what is done twice does no harm.
+"""
+
+import asyncio
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from bot.errors import StoreUnusable
+from bot.ports.forgetting import Step, Trail
+from bot.ports.words import Words
+
+READ_AT_ONCE: Final = 4 * 1024 * 1024
+TRIES: Final = 3
+OVERLAP: Final = 4096
+"""Bytes that are looked at twice, so that nothing hides where two pieces meet."""
+
+
+class WorkspaceFolders:
+    """The folders of the goals. Ports Workspaces and Traces."""
+
+    def __init__(self, workspaces: Path) -> None:
+        self._workspaces = workspaces
+
+    async def names(self) -> tuple[str, ...]:
+        """Of all that there are."""
+        return await asyncio.to_thread(self._names)
+
+    async def remove(self, name: str) -> int:
+        """Remove one; returns how many files it had.
+
+        Raises:
+            StoreUnusable: something in it cannot be removed.
+        """
+        return await asyncio.to_thread(_removed, self._workspaces / name)
+
+    async def take(self, trail: Trail, *, is_dry: bool = False) -> Sequence[Step]:
+        """The workspaces of the person's threads whole; of shared ones the files that tell of them."""
+        return await asyncio.to_thread(self._take, trail, is_dry)
+
+    def _names(self) -> tuple[str, ...]:
+        try:
+            return tuple(sorted(path.name for path in self._workspaces.iterdir() if path.is_dir()))
+        except FileNotFoundError:
+            return ()
+
+    def _take(self, trail: Trail, is_dry: bool) -> list[Step]:
+        there = set(self._names())
+        own = [spot.session for spot in trail.own if spot.session in there]
+        files = 0
+        for spot in trail.shared:
+            if spot.session in there:
+                files += _scrubbed(self._workspaces / spot.session, trail.words, is_dry)
+        if not is_dry:
+            for name in own:
+                _removed(self._workspaces / name)
+        steps = [Step("workspace", len(own)), Step("file", files)]
+        return [step for step in steps if step.count]
+
+
+def _removed(folder: Path) -> int:
+    if folder.is_symlink():
+        folder.unlink()
+        return 0
+    count = sum(1 for _ in _files(folder))
+    for left in reversed(range(TRIES)):
+        try:
+            _opened(folder)
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            break
+        except OSError as error:
+            # A process that the agent left may have put something there meanwhile.
+            if not left:
+                raise StoreUnusable(
+                    f"{folder} cannot be removed ({error.strerror}). Give this user rights on it."
+                ) from error
+    return count
+
+
+def _opened(folder: Path) -> None:
+    """Give its owner every right on the folders of a tree, from the top."""
+    os.chmod(folder, stat.S_IRWXU)
+    for place, folders, _ in os.walk(folder, followlinks=False):
+        for name in folders:
+            path = Path(place, name)
+            if not path.is_symlink():
+                os.chmod(path, stat.S_IRWXU)
+
+
+def _scrubbed(folder: Path, words: Words, is_dry: bool) -> int:
+    """Remove each file whose name or bytes hold one of the words; returns how many."""
+    count = 0
+    for path in list(_files(folder)):
+        name = os.fsencode(path.relative_to(folder))
+        if words.are_in_bytes(name) or _holds(path, words):
+            count += 1
+            if not is_dry:
+                path.unlink(missing_ok=True)
+    for path in list(_folders(folder)):
+        if words.are_in_bytes(os.fsencode(path.name)) or (path.is_symlink() and _holds(path, words)):
+            count += 1
+            if not is_dry:
+                _removed(path)
+    return count
+
+
+def _holds(path: Path, words: Words) -> bool:
+    try:
+        if path.is_symlink():
+            return words.are_in_bytes(os.fsencode(os.readlink(path)))
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return False
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            kept = b""
+            while piece := file.read(READ_AT_ONCE):
+                if words.are_in_bytes(kept + piece):
+                    return True
+                kept = piece[-OVERLAP:]
+    except OSError:
+        # Not readable to us: its owner, the agent, closed it. It goes.
+        return os.path.lexists(path)
+    return False
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for place, _, names in os.walk(folder, followlinks=False):
+        for name in names:
+            yield Path(place, name)
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    for place, folders, _ in os.walk(folder, topdown=False, followlinks=False):
+        for name in folders:
+            yield Path(place, name)
