@@ -59,6 +59,20 @@ def run(config: Path | None = None, *, state_dir: Path | None = None, as_json: b
     return code
 
 
+def run_sandbox(
+    config: Path | None = None, *, state_dir: Path | None = None, as_json: bool = False
+) -> int:
+    """Look at the sandbox alone, with every cause that is found; returns the exit code."""
+    settings, finding = _read(config, state_dir)
+    with Screen(as_json=as_json) as screen:
+        screen.looking("sandbox")
+        findings = [finding] if settings is None else sandbox.explained(settings)
+        for each in findings:
+            screen.show(each)
+        screen.close(findings)
+    return 1 if any(each.state == "wrong" for each in findings) else 0
+
+
 def examined(
     config: Path | None, looking: Callable[[str], None], state_dir: Path | None = None
 ) -> Iterator[tuple[Finding, bool]]:
