@@ -11,6 +11,7 @@ from tests.adapters.store.clocks import HandClock
 from tests.adapters.store.conftest import SHIFTED, ShiftedTime
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
+from tests.contracts.figures import FiguresContract
 from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
@@ -56,3 +57,6 @@ class TestPeople(PeopleContract): ...
 
 
 class TestDoors(DoorsContract): ...
+
+
+class TestFigures(FiguresContract): ...

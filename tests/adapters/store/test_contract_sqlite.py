@@ -10,6 +10,7 @@ from bot.goals.limits import LIMITS
 from tests.adapters.store.clocks import HandClock, HandTime
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
+from tests.contracts.figures import FiguresContract
 from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
@@ -54,3 +55,6 @@ class TestPeople(PeopleContract): ...
 
 
 class TestDoors(DoorsContract): ...
+
+
+class TestFigures(FiguresContract): ...
