@@ -31,6 +31,7 @@ from pydantic_settings import (
 )
 
 from bot.errors import BadSettings
+from bot.goals.caps import SCOPES, Caps
 from bot.goals.limits import LEAST_BUDGET_TOKENS, Limits
 from bot.goals.money import NANO, Budget, Price
 from bot.settings_sources import (
@@ -46,7 +47,6 @@ from bot.settings_sources import (
     refuse_unknown_variables,
     sentence,
 )
-
 
 KEY_FILE: Final = "secret.key"
 
@@ -164,6 +164,18 @@ class Settings(BaseSettings):
     budget_hours: float = Field(
         default=4.0, gt=0, description="Default budget of a goal, hours of active work."
     )
+    cap_person_usd: float = Field(10.0, ge=0, description="A day's dollars of a person's goals.")
+    cap_room_usd: float = Field(20.0, ge=0, description="A day's dollars of a room's goals.")
+    cap_all_usd: float = Field(50.0, ge=0, description="A day's dollars of all goals together.")
+    cap_person_tokens: int = Field(
+        10_000_000, ge=0, description="A day's tokens of a person, of models of unknown price."
+    )
+    cap_room_tokens: int = Field(20_000_000, ge=0, description="The same of a room.")
+    cap_all_tokens: int = Field(50_000_000, ge=0, description="The same of all together.")
+    live_goals_person: int = Field(3, ge=1, description="Live goals of a person; the next queue.")
+    live_goals_room: int = Field(10, ge=1, description="Live goals in a room; the next queue.")
+    live_goals_all: int = Field(50, ge=1, description="Live goals in all; the next queue.")
+    live_asks_person: int = Field(5, ge=1, description="A person's ordinary turns at once.")
     sandbox: Literal["bubblewrap", "none"] = Field(
         default="bubblewrap",
         description="Where tools run. `none` runs them unconfined, and says so for as long.",
@@ -288,6 +300,19 @@ class Settings(BaseSettings):
     def budget(self) -> Budget:
         """What a goal may spend unless told otherwise."""
         return Budget(int(self.budget_usd * NANO), self.budget_tokens, self.budget_hours * 3600)
+
+    @property
+    def caps(self) -> Caps:
+        """What a day may cost, and how many goals may be live, by person, room and in all."""
+        usd = (self.cap_person_usd, self.cap_room_usd, self.cap_all_usd)
+        tokens = (self.cap_person_tokens, self.cap_room_tokens, self.cap_all_tokens)
+        live = (self.live_goals_person, self.live_goals_room, self.live_goals_all)
+        return Caps(
+            dict(zip(SCOPES, (round(one * NANO) for one in usd), strict=True)),
+            dict(zip(SCOPES, tokens, strict=True)),
+            dict(zip(SCOPES, live, strict=True)),
+            self.live_asks_person,
+        )
 
     def key(self) -> str:
         """The endpoint's key as it is now: file, setting, or ANTHROPIC_API_KEY."""

@@ -24,6 +24,8 @@ from adapters.store.room_settings import StoreRoomBook
 from adapters.store.rooms import StoreRooms
 from adapters.store.scrub import StoreScrub
 from adapters.store.secrets import StoreSecrets
+from adapters.store.spending import StoreSpending
+from adapters.store.tallies import NO_GUARD, Guard
 from adapters.store.timed import Timed
 from adapters.store.transaction import Database
 from adapters.store.version import StoreVersion
@@ -48,6 +50,7 @@ class Store:
     outbox: StoreOutbox
     rooms: StoreRooms
     records: StoreRecords
+    spending: StoreSpending
     secrets: StoreSecrets
     figures: StoreFigures
     people: StorePeople
@@ -76,13 +79,14 @@ async def open_store(
     lease_s: float = LEASE_S,
     home: str = "",
     sealing: Sealing | None = None,
+    guard: Guard = NO_GUARD,
 ) -> AsyncIterator[Store]:
     """Open the database at `url`, migrated and ready, for as long as the context lasts.
 
     `sqlite:///FILE` is relative to `state_dir`; `sqlite:////FILE` is absolute. PostgreSQL's URLs
     are psycopg's. On SQLite the leases and claims of the former owner are void. `home` names the
     folder of this process's workspaces, where others share the database. `sealing` has the keys
-    of its secrets; without it none is opened.
+    of its secrets; without it none is opened. `guard`: the caps, and how many goals may be live.
 
     Raises:
         BadSettings: no such kind of database.
@@ -96,12 +100,13 @@ async def open_store(
         readers = Readers(source)
         stack.push_async_callback(readers.close)
         yield Store(
-            journal=StoreJournal(writer, readers, limits),
+            journal=StoreJournal(writer, readers, limits, guard),
             leases=StoreLeases(writer, readers, lease_s, home),
             inbox=StoreInbox(writer, readers),
             outbox=StoreOutbox(writer),
             rooms=StoreRooms(writer, readers),
             records=StoreRecords(readers),
+            spending=StoreSpending(writer, readers, limits, guard, clock.now),
             secrets=StoreSecrets(writer, readers, sealing),
             figures=StoreFigures(readers, clock.now),
             people=StorePeople(writer, readers),

@@ -1,0 +1,209 @@
+"""What was spent, as rows; and the look at goals that a cap or a queue holds."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sqlalchemy import bindparam, case, func, select, text
+
+from adapters.store import codec, queries
+from adapters.store.moves import decide, write_goal, write_move
+from adapters.store.readers import Readers
+from adapters.store.slots import let_go
+from adapters.store.statements import Reader, Writes
+from adapters.store.tallies import (
+    Guard,
+    Here,
+    day_of,
+    here_of,
+    jitter_s,
+    read_sums,
+    say_reached,
+)
+from adapters.store.transaction import Transaction
+from adapters.store.writer import Writer
+from bot.goals.caps import NOTHING, SCOPES, Amount, Scope, reached
+from bot.goals.events import CapReached, WaitFired
+from bot.goals.goal import Goal, Wait
+from bot.goals.limits import Limits
+from bot.ports.spending import Bill, Share
+
+BUCKET_S: Final = 900
+"""Every zone's day begins on a quarter of an hour."""
+
+_G, _S, _R, _P = queries.GOAL, queries.SESSION, queries.ROOM, queries.PERSON
+_T, _W = queries.STEP, queries.WAIT
+
+_IS_HELD: Final = select(_W.c.id).where(text("state = 'open' AND kind IN ('cap', 'slot')")).limit(1)
+_CAPPED: Final = (
+    queries.there(select(_G.c.data).join(_S, _S.c.id == _G.c.session))
+    .join(_W, _W.c.goal == _G.c.id)
+    .where(text("wait.state = 'open' AND wait.kind = 'cap' AND goal.state = 'waiting'"))
+    .order_by(_G.c.number)
+    .with_for_update(of=_G, skip_locked=True)
+)
+_HERE: Final = queries.there(
+    select(_G.c.id).join(_S, _S.c.id == _G.c.session).where(_G.c.id == bindparam("of_goal"))
+)
+_tokens: Final = (
+    _T.c.input + _T.c.cache_write_5m + _T.c.cache_write_1h + _T.c.cache_read + _T.c.output
+    + _T.c.estimated_tokens
+)  # fmt: skip
+_WHAT: Final = (
+    _G.c.id, _G.c.number, _G.c.owner, _P.c.name.label("owner_name"), _S.c.room, _R.c.network,
+    _R.c.name.label("room_name"), _T.c.name.label("role"), _T.c.model,
+)  # fmt: skip
+_BILLS: Final = (
+    select(
+        *_WHAT,
+        text(f"CAST(step.ended_at AS BIGINT) / {BUCKET_S} AS bucket"),
+        func.count(),
+        func.sum(_tokens),
+        func.sum(func.coalesce(_T.c.nano_usd, text("0")) + _T.c.estimated_nano_usd),
+        func.sum(_T.c.estimated_nano_usd),
+        func.sum(case((_T.c.nano_usd.is_(None), _tokens), else_=text("0"))),
+    )
+    .select_from(_T)
+    .join(_G, _G.c.id == _T.c.goal)
+    .join(_S, _S.c.id == _G.c.session)
+    .join(_R, _R.c.id == _S.c.room)
+    .join(_P, _P.c.id == _G.c.owner)
+    .where(
+        text("step.kind = 'call' AND step.state IN ('settled', 'lost')"),
+        _T.c.ended_at >= bindparam("of_since"),
+    )
+    .group_by(*_WHAT, text("bucket"))
+    .order_by(text("bucket"), _G.c.number, _T.c.name)
+)
+
+
+class StoreSpending:
+    """Port Spending."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        limits: Limits,
+        guard: Guard,
+        now: Callable[[], float],
+    ) -> None:
+        self._writer, self._readers = writer, readers
+        self._limits, self._guard, self._now = limits, guard, now
+        self._limits_hash = codec.limits_hash(limits)
+        self._said: set[tuple[str, ...]] = set()
+        """Caps whose post was queued by a look here, so that it is not queued again."""
+
+    async def bills(self, since: float | None = None) -> tuple[Bill, ...]:
+        """What every call cost that ended since then, ordinary turns included."""
+        rows = await self._readers.do(lambda reader: reader.all(_BILLS, of_since=since or 0.0))
+        return tuple(_bill(row) for row in rows)
+
+    async def shares(self, goal: Goal) -> tuple[Share, ...]:
+        """Today's share of each cap that the goal is charged to."""
+        return await self._readers.glance(lambda reader: self._shares(reader, goal))
+
+    async def sweep(self) -> tuple[str, ...]:
+        """Let go what a cap or a full house holds and need not hold any more; returns the goals."""
+        held = await self._readers.glance(lambda reader: reader.one(_IS_HELD))
+        if held is None:
+            return ()
+
+        def job(tx: Transaction) -> tuple[str, ...]:
+            freed = let_go(tx, self._guard, self._limits, self._limits_hash)
+            return freed + self._uncapped(tx)
+
+        return await self._writer.do(job)
+
+    def _shares(self, reader: Reader, goal: Goal) -> tuple[Share, ...]:
+        row = reader.one(_HERE, of_goal=goal.id)
+        if row is None:
+            return ()
+        here = here_of(self._guard, row[1:])
+        if not here.caps.nano_usd:
+            return ()
+        now = self._now()
+        spent, _ = read_sums(reader, day_of(now, here.zone), goal.owner, here.room)
+        return tuple(
+            Share(scope, spent[scope].nano_usd, here.caps.nano_usd[scope])
+            for scope in SCOPES
+            if scope in here.caps.nano_usd
+        )
+
+    def _uncapped(self, tx: Transaction) -> tuple[str, ...]:
+        """Goals whose call fits again: a cap was raised, or other calls cost less than they might."""
+        at, freed = tx.now(), []
+        taken: list[tuple[str, str, Amount]] = []
+        for data, *there in tx.all(_CAPPED):
+            goal, here = codec.load_goal(data), here_of(self._guard, tuple(there))
+            wait = goal.wait
+            if wait is None or _parked_on(wait, goal, here) != day_of(at, here.zone):
+                # Its own time lets it go, so that not all of a room begin at midnight.
+                continue
+            need = Amount(wait.nano_usd, wait.tokens)
+            if self._fits(tx, goal, here, need, taken, at):
+                taken.append((goal.owner, here.room, need))
+                self._free(tx, goal, wait, here, at)
+                freed.append(goal.id)
+        return tuple(freed)
+
+    def _fits(
+        self,
+        tx: Transaction,
+        goal: Goal,
+        here: Here,
+        need: Amount,
+        taken: list[tuple[str, str, Amount]],
+        at: float,
+    ) -> bool:
+        spent, held = read_sums(tx, day_of(at, here.zone), goal.owner, here.room)
+        beside = {
+            scope: held[scope] + _taken(taken, scope, goal.owner, here.room) for scope in held
+        }
+        found = reached(here.caps, spent, beside, need)
+        if found is not None and found.is_spent:
+            self._say(tx, goal, here, found.scope, found.limit, in_tokens=found.in_tokens, at=at)
+        return found is None
+
+    def _free(self, tx: Transaction, goal: Goal, wait: Wait, here: Here, at: float) -> None:
+        writes = Writes()
+        for move in decide(goal, (WaitFired(wait.id, "raised"),), at, self._limits):
+            write_goal(writes, move.after)
+            write_move(writes, move, self._limits_hash, here.room)
+        tx.write(writes)
+
+    def _say(
+        self, tx: Transaction, goal: Goal, here: Here, scope: Scope, limit: int, *,
+        in_tokens: bool, at: float,
+    ) -> None:  # fmt: skip
+        """A cap that was near, for what others held back, is spent by now."""
+        person = goal.owner if scope == "person" else ""
+        known = (here.room, day_of(at, here.zone), scope, person, str(limit))
+        if known in self._said:
+            return
+        self._said.add(known)
+        writes = Writes()
+        cap = CapReached(scope, limit, 0.0, tokens=int(in_tokens), at=at)
+        say_reached(tx, writes, here, goal.owner, cap, at)
+        tx.write(writes)
+
+
+def _parked_on(wait: Wait, goal: Goal, here: Here) -> str:
+    return day_of(wait.until - jitter_s(goal.id) - 1, here.zone)
+
+
+def _taken(taken: list[tuple[str, str, Amount]], scope: Scope, person: str, room: str) -> Amount:
+    counts = (
+        need
+        for whose, where, need in taken
+        if scope == "all" or (whose == person if scope == "person" else where == room)
+    )
+    return sum(counts, NOTHING)
+
+
+def _bill(row: Any) -> Bill:
+    goal, number, owner, owner_name, room_id, network, room, role, model, bucket, *sums = row
+    calls, tokens, nano, estimated, unpriced = (int(value or 0) for value in sums)
+    return Bill(
+        goal, number, owner, owner_name, room_id, network, room, role, model,
+        float(int(bucket) * BUCKET_S), calls, tokens, nano, estimated, unpriced,
+    )  # fmt: skip
