@@ -8,9 +8,9 @@ import pytest
 from adapters.store.open import open_store
 from bot.goals.limits import LIMITS
 from tests.adapters.store.clocks import HandClock, HandTime
+from tests.contracts.figures import FiguresContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
-from tests.contracts.figures import FiguresContract
 from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
