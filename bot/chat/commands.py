@@ -6,8 +6,8 @@ Rule 1: a message's consequence, what is answered, and the mark that it is handl
 Rule 2: a rule of the goal decides whether it fits; its refusal becomes a sentence by its code.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from bot.chat import views
 from bot.chat.amounts import (
@@ -18,10 +18,14 @@ from bot.chat.amounts import (
     reached,
     spent,
 )
-from bot.chat.facts import Manner, gather
+from bot.chat.desk import Desk
+from bot.chat.facts import gather
 from bot.chat.heard import Heard, goal_id
+from bot.chat.ownership import Ownership
 from bot.chat.parse import Command, objective
-from bot.chat.rights import may
+from bot.chat.people_commands import PeopleCommands
+from bot.chat.rights import Act, may
+from bot.chat.verbs import OF_ANYBODY, OF_GOAL
 from bot.errors import BadInput, Refused
 from bot.goals.events import (
     BudgetSet,
@@ -34,43 +38,18 @@ from bot.goals.events import (
     Stopped,
 )
 from bot.goals.goal import Goal, State
-from bot.goals.instructions import Instruction
 from bot.goals.limits import ASK_BUDGET
 from bot.goals.money import Budget
 from bot.ports.chat import Place
-from bot.ports.clock import Clock
-from bot.ports.journal import Applied, Content, Journal, Reply, Unit
-from bot.ports.mail import Inbox, Outbox, Rooms, Thread
+from bot.ports.journal import Applied, Content, Reply, Unit
+from bot.ports.mail import Thread
 
 CONFIRM_S = 60.0
 """How long the first `cancel` waits for its second (manners.md)."""
 LIVE = tuple(state.value for state in State if state not in (State.COMPLETE, State.CANCELLED))
 
-Wake = Callable[[str, Sequence[Instruction]], None]
-"""Told after a commit: the goal may be due, and what was asked for (a turn to stop)."""
 Told = Callable[[Applied], str]
 """What is answered, from what was done."""
-
-
-def _nothing() -> None:
-    return
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What commands work with."""
-
-    inbox: Inbox
-    journal: Journal
-    rooms: Rooms
-    outbox: Outbox
-    clock: Clock
-    budget: Budget
-    """Of a new goal."""
-    wake: Wake
-    manner: Manner
-    posted: Callable[[], None] = _nothing
-    """Told when there is something to deliver."""
 
 
 class Commands:
@@ -78,6 +57,8 @@ class Commands:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._people = PeopleCommands(desk, self.may)
+        self._ownership = Ownership(desk, self.commit)
         self._asked_to_cancel: dict[tuple[str, str], float] = {}
         self._picks: dict[tuple[str, Place], tuple[Command, tuple[Goal, ...]]] = {}
 
@@ -93,6 +74,10 @@ class Commands:
             words = f"{command.verb.name} {command.text}"
             await self.answer(heard, texts(key, text=words))
             return
+        verb = command.verb
+        is_free = verb.takes in OF_GOAL or verb.name in OF_ANYBODY
+        if not is_free and not await self.may(heard, verb.act):
+            return
         match command.verb.name:
             case "":
                 await self.start(heard, command.text)
@@ -102,8 +87,25 @@ class Commands:
                 await self._list(heard, command.text)
             case "help":
                 await self.answer(heard, views.help_text(command.text, self._desk.manner))
+            case name if name in self._people.verbs:
+                await self._people.run(heard, command)
             case name:
                 await self._of_goal(name, heard, command)
+
+    async def is_offered(self, heard: Heard) -> bool:
+        """Whether the thread's goal is offered to whoever said something in it."""
+        return await self._ownership.is_offered(heard)
+
+    async def may(self, heard: Heard, act: Act, goal: Goal | None = None) -> bool:
+        """Whether whoever said something may do it; where not, they are told."""
+        is_owner = goal is not None and heard.is_owner_of(goal)
+        if may(act, heard.roles, is_owner=is_owner, room=heard.room):
+            return True
+        texts = self._desk.manner.texts
+        name = self._name(goal) if goal else ""
+        keys = (f"said.may_not.{act}", "said.may_not" if goal else "said.may_not.here")
+        await self.answer(heard, texts.first(*keys, goal=name))
+        return False
 
     async def pick(self, heard: Heard, text: str) -> bool:
         """Take a number as the choice from the list that was last shown, if there was one."""
@@ -126,10 +128,11 @@ class Commands:
 
     async def start(self, heard: Heard, text: str) -> None:
         """Open a goal: in this thread if it is one, else in the thread of the message."""
+        self._refuse_where_off(heard)
         content = Content(text, heard.person)
         thread = await self._own_thread(heard)
-        opened = self._opened(heard, thread, content, self._desk.budget)
-        await self._open(heard, opened, content)
+        budget = self._desk.budget_in(heard.message.place)
+        await self._open(heard, self._opened(heard, thread, content, budget), content)
 
     async def ask(self, heard: Heard, text: str) -> None:
         """An ordinary turn; its answer is posted when it ends."""
@@ -140,9 +143,7 @@ class Commands:
 
     async def answer(self, heard: Heard, text: str) -> None:
         """Say `text` where the message was said; that is all it causes."""
-        session = (await self._where(heard)).session
-        await self._desk.outbox.say(session, f"reply:{heard.id}", text, (heard.id,))
-        self._desk.posted()
+        await self._desk.answer(heard, text)
 
     async def commit(
         self,
@@ -164,9 +165,8 @@ class Commands:
         goal = await self._goal(heard, command)
         if goal is None:
             return
-        texts = self._desk.manner.texts
-        if not may(command.verb.act, heard.roles, is_owner=heard.is_owner_of(goal)):
-            await self.answer(heard, texts("said.may_not", goal=self._name(goal)))
+        is_offered = command.verb.name in self._ownership.verbs
+        if not is_offered and not await self.may(heard, command.verb.act, goal):
             return
         does: dict[str, Callable[[Heard, Goal, Command], Awaitable[None]]] = {
             "status": self._status,
@@ -179,6 +179,9 @@ class Commands:
             "budget": self._budget,
             "tasks": self._tasks,
             "trace": self._trace,
+            "owner": self._ownership.hand_over,
+            "accept": self._ownership.accept,
+            "decline": self._ownership.decline,
         }
         try:
             await does[name](heard, goal, command)
@@ -238,7 +241,8 @@ class Commands:
 
     async def _status(self, heard: Heard, goal: Goal, command: Command) -> None:
         facts = await gather(goal, self._desk.journal, self._desk.rooms, self._desk.clock.now())
-        await self.answer(heard, views.status_text(facts, self._desk.manner))
+        manner = self._desk.manner_in(heard.message.place)
+        await self.answer(heard, views.status_text(facts, manner))
 
     async def _list(self, heard: Heard, scope: str) -> None:
         states = () if scope else LIVE
@@ -255,7 +259,8 @@ class Commands:
     async def _trace(self, heard: Heard, goal: Goal, command: Command) -> None:
         lines = await self._desk.journal.history(goal.session)
         own = [line for line in lines if line.goal == goal.id]
-        await self.answer(heard, views.trace_text(goal, own, self._desk.manner))
+        manner = self._desk.manner_in(heard.message.place)
+        await self.answer(heard, views.trace_text(goal, own, manner))
 
     async def _pause(self, heard: Heard, goal: Goal, command: Command) -> None:
         await self.commit(heard, goal, Paused(heard.person), told=self._told("said.paused", goal))
@@ -323,6 +328,7 @@ class Commands:
 
     async def _reopen(self, heard: Heard, goal: Goal, command: Command) -> None:
         texts = self._desk.manner.texts
+        self._refuse_where_off(heard)
         if not goal.is_final:
             raise Refused("The goal has not ended.", code="not_final")
         rest = views.rest(goal)
@@ -364,14 +370,15 @@ class Commands:
         place = heard.message.place
         return await self._desk.rooms.begin(replace(place, thread=place.thread or heard.id))
 
-    async def _where(self, heard: Heard) -> Thread:
-        return heard.thread or await self._desk.rooms.begin(heard.message.place)
+    def _refuse_where_off(self, heard: Heard) -> None:
+        if not heard.room.goals:
+            raise Refused("Goals are off in this room.", code="goals_off")
 
     async def _reply(self, heard: Heard, told: Told | None) -> Reply | None:
         """What is answered in the unit that does what the message asks."""
         if told is None:
             return None
-        return Reply((await self._where(heard)).session, f"reply:{heard.id}", told)
+        return Reply((await self._desk.where(heard)).session, f"reply:{heard.id}", told)
 
     def _told(self, key: str, goal: Goal, **values: object) -> Told:
         text = self._desk.manner.texts(key, goal=self._name(goal), **values)
@@ -389,4 +396,4 @@ class Commands:
         return {"used": used, "raise_by": raise_of(goal, units[0], texts)[0]}
 
     def _name(self, goal: Goal) -> str:
-        return self._desk.manner.texts("goal", number=goal.number)
+        return self._desk.name(goal)

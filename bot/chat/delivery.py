@@ -10,14 +10,15 @@ Rule 4: what cannot be sent is failed with its reason, and later rows pass.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from bot.chat.cards import Closed, closed, number_in
 from bot.chat.facts import Manner, gather
 from bot.chat.posts import shape
+from bot.chat.replies import buttons_of
 from bot.errors import HeadwayError, OutcomeUnknown, StoreBusy, Wait
-from bot.ports.chat import Chat, Outgoing, Shape
+from bot.ports.chat import Chat, Outgoing, Place, Shape
 from bot.ports.clock import Clock
 from bot.ports.journal import Journal
 from bot.ports.mail import Due, Outbox, Rooms
@@ -49,13 +50,16 @@ class Delivery:
         manner: Manner,
         clock: Clock,
         redactor: Redactor | None = None,
+        manner_in: Callable[[Place], Manner] | None = None,
     ) -> None:
+        """`manner_in`: how a room is spoken to, where rooms differ."""
         self._redactor = redactor or Redactor()
         self._outbox = outbox
         self._journal = journal
         self._rooms = rooms
         self._chats = chats
         self._manner = manner
+        self._manner_in = manner_in or (lambda place: manner)
         self._clock = clock
         self._look = asyncio.Event()
         self._draining = asyncio.Lock()
@@ -144,7 +148,7 @@ class Delivery:
         card = await self._card(due) if due.kind == "card" else None
         further = {due.content, card.decision.text if card else ""} - {""}
         facts = await gather(goal, self._journal, self._rooms, now, tuple(further), card)
-        return shape(due, facts, self._manner)
+        return shape(due, facts, self._manner_in(due.place))
 
     async def _card(self, due: Due) -> Closed | None:
         lines = await self._journal.history(due.session)
@@ -154,10 +158,11 @@ class Delivery:
         """An answer to a command; it tells the state of its thread's goal, too."""
         contents = await self._journal.contents(due.session, (due.content,))
         body = contents.get(due.content, due.content)
+        buttons = buttons_of(due.reason, self._manner)
         goal = await self._rooms.last_goal(due.session)
         if goal is None:
-            return Shape("", "", body=body)
-        return Shape("", "", body=body, goal=goal.id, state=goal.state)
+            return Shape("", "", body=body, buttons=buttons)
+        return Shape("", "", body=body, buttons=buttons, goal=goal.id, state=goal.state)
 
 
 def _why(error: Exception) -> str:

@@ -1,8 +1,9 @@
 """What a message about a goal is made of, gathered before it is rendered."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
+from zoneinfo import ZoneInfo
 
 from bot.chat.cards import Closed
 from bot.chat.texts import Texts
@@ -39,6 +40,15 @@ class Manner:
 
     texts: Texts = field(default_factory=Texts)
     zone: tzinfo = UTC
+
+    def in_zone(self, name: str) -> "Manner":
+        """The same in the zone of that IANA name; an empty or unknown one changes nothing."""
+        if not name:
+            return self
+        try:
+            return replace(self, zone=ZoneInfo(name))
+        except (KeyError, ValueError, OSError):
+            return self
 
 
 async def gather(

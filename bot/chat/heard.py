@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from bot.chat.rights import Role
 from bot.goals.goal import Goal
 from bot.ports.chat import Incoming
 from bot.ports.mail import Thread
+from bot.ports.people import Role
+from bot.ports.room_settings import DEFAULTS, RoomSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,8 @@ class Heard:
     """The session that lives in the message's thread; None in a room's main timeline."""
     goal: Goal | None = None
     """The thread's live goal, else its last one."""
+    room: RoomSettings = DEFAULTS
+    """The settings of the room."""
 
     @property
     def id(self) -> str:

@@ -14,12 +14,15 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from bot.chat import answers
-from bot.chat.commands import Commands, Desk
+from bot.chat.commands import Commands
+from bot.chat.desk import Desk
 from bot.chat.facts import Facts, gather
 from bot.chat.heard import Heard, reference
-from bot.chat.parse import Command, Greeting, Said, Speech, Talk, parse
+from bot.chat.ownership import Ownership
+from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk, parse
+from bot.chat.people_commands import DAY_S
 from bot.chat.rights import Act, Roles, may
-from bot.chat.verbs import START, example
+from bot.chat.verbs import OF_ANYBODY, START, VERBS, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import DecisionAnswered, MessageReceived
 from bot.goals.goal import Goal
@@ -32,8 +35,6 @@ log = logging.getLogger(__name__)
 LOOK_S = 1.0
 """The longest that a message stored by another process waits."""
 BUSY_PAUSE_S = 0.25
-ALWAYS = frozenset({"stop", "pause"})
-"""Words that are commands even where they are an option of a question."""
 
 
 def _any(place: Place) -> bool:
@@ -122,14 +123,16 @@ class Intake:
 
     async def _handle(self, message: Incoming) -> None:
         heard = await self._hear(message)
-        texts = self._desk.manner.texts
         try:
-            said = parse(message.text, texts, in_thread=heard.thread is not None)
+            said = await self._said(heard)
             if not heard.roles:
                 await self._stranger(heard, said)
                 return
             await self._act(heard, said)
         except BadInput as error:
+            if not heard.roles:
+                await self._stranger(heard, Greeting())
+                return
             await self._commands.answer(heard, str(error))
         except Refused as error:
             await self._commands.refuse(heard, heard.goal, error)
@@ -142,7 +145,23 @@ class Intake:
         if thread is not None:
             live = await journal.goal(thread.goal) if thread.goal else None
             goal = live or await rooms.last_goal(thread.session)
-        return Heard(message, person, self._roles(message), thread, goal)
+        roles = await self._roles(message)
+        room = self._desk.allow_list.settings(message.place)
+        return Heard(message, person, roles, thread, goal, room)
+
+    async def _said(self, heard: Heard) -> Said:
+        """What it says; a claim in private and a `why` to a message need no name in front."""
+        message, texts = heard.message, self._desk.manner.texts
+        text = message.text.strip()
+        if message.reply_to and text.lower().rstrip("?") == "why":
+            return Command(VERBS["why"])
+        word, _, code = text.partition(" ")
+        is_claim = word.lower() == "claim" and len(code.split()) == 1 and heard.thread is None
+        if is_claim and await self._desk.allow_list.members.is_direct(message.place):
+            return Command(VERBS["claim"], text=code.strip())
+        return parse(
+            message.text, texts, in_thread=heard.thread is not None, mention=heard.room.mention
+        )
 
     async def _act(self, heard: Heard, said: Said) -> None:
         match said:
@@ -153,6 +172,9 @@ class Intake:
                 await self._greet(heard, said)
             case Command():
                 if said.is_bare and await self._is_answer(heard, said):
+                    return
+                if said.is_bare and await self._is_rather_speech(heard, said):
+                    await self._speech(heard, heard.message.text.strip())
                     return
                 await self._commands.run(heard, said)
             case Speech():
@@ -173,7 +195,8 @@ class Intake:
             return
         goal = heard.goal
         if goal is None:
-            await self._commands.ask(heard, text)
+            if await self._commands.may(heard, Act.START):
+                await self._commands.ask(heard, text)
             return
         facts = await self._facts(goal)
         answer = answers.exact(text, facts, self._desk.manner)
@@ -194,16 +217,23 @@ class Intake:
         answer = answers.exact(heard.message.text.strip(), facts, self._desk.manner)
         if answer is None:
             return False
+        if command.verb.name in Ownership.verbs and await self._commands.is_offered(heard):
+            text = self._desk.manner.texts("said.which_yes", number=goal.decision.number)
+            await self._commands.answer(heard, text)
+            return True
         await self._answer(heard, goal, answer)
         return True
 
+    async def _is_rather_speech(self, heard: Heard, command: Command) -> bool:
+        """A bare word that is a verb, and is one only where there is something that it is about."""
+        if command.verb.name in Ownership.verbs:
+            return not await self._commands.is_offered(heard) and command.goal is None
+        return command.verb.name == "why"
+
     async def _answer(self, heard: Heard, goal: Goal, answer: answers.Answer) -> None:
-        decision, texts = goal.decision, self._desk.manner.texts
+        decision = goal.decision
         assert decision is not None
-        act, is_owner = answers.act_of(decision), heard.is_owner_of(goal)
-        if not may(act, heard.roles, is_owner=is_owner):
-            name = texts("goal", number=goal.number)
-            await self._commands.answer(heard, texts("said.may_not", goal=name))
+        if not await self._commands.may(heard, answers.act_of(decision), goal):
             return
         content = Content(answer.text, heard.person)
         answered = DecisionAnswered(
@@ -225,15 +255,19 @@ class Intake:
             await self._commands.ask(heard, text)
 
     async def _stranger(self, heard: Heard, said: Said) -> None:
-        """Who is not on the list is told once a day, and nothing else happens."""
+        """Who is not on the list is told once a day; they may ask to be, or claim it."""
+        if isinstance(said, Command) and said.verb.name in OF_ANYBODY:
+            await self._commands.run(heard, said)
+            return
         if isinstance(said, Talk | Speech):
             await self._desk.inbox.handled(heard.id)
             return
-        day = int(heard.message.at // 86400)
-        text = self._desk.manner.texts("said.stranger")
-        thread = await self._desk.rooms.begin(heard.message.place)
-        key = f"stranger:{heard.person}:{day}"
-        await self._desk.outbox.say(thread.session, key, text, (heard.id,))
+        answer = await self._desk.reply(
+            heard, self._desk.manner.texts("said.stranger"), reason="stranger"
+        )
+        key = f"stranger:{heard.person}"
+        await self._desk.doors.say_once(key, every_s=DAY_S, answer=answer)
+        self._desk.posted()
 
     async def _facts(self, goal: Goal) -> Facts:
         desk = self._desk

@@ -14,14 +14,25 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bot.chat.amounts import Amount, read_amount
+from bot.chat.people_words import read_entry, read_subject
+from bot.chat.room_words import key_named, read_setting
 from bot.chat.texts import Texts
 from bot.chat.verbs import START, VERBS, Takes, Verb
 from bot.errors import BadInput
 from bot.goals.limits import OBJECTIVE_MOST_BYTES
+from bot.ports.chat import Place
+from bot.ports.room_settings import Mention
 
 COMMAND: Final = "goal"
 """The command's name; `/goal` and `!goal` mean the same."""
 
+NAME: Final = "headway"
+"""How the bot is mentioned where a network has no mentions of its own: `@headway`."""
+
+ALWAYS: Final = frozenset({"stop", "pause"})
+"""Words that are commands wherever they stand alone."""
+_MENTION: Final = re.compile(rf"@{NAME}\b[:,]?", re.IGNORECASE)
+_NOWHERE: Final = Place("console", "", "")
 _GOAL: Final = re.compile(r"[gG]([0-9]{1,9})")
 _QUOTES: Final = (('"', '"'), ("“", "”"), ("'", "'"), ("«", "»"), ("„", "“"))
 _AND_RESUME: Final = re.compile(r"(.*\S)\s+and\s+resume", re.IGNORECASE | re.DOTALL)
@@ -63,8 +74,8 @@ class Speech:
 Said = Talk | Greeting | Command | Speech
 
 
-def parse(text: str, texts: Texts, *, in_thread: bool) -> Said:
-    """What `text` says. `in_thread`: it stands in a thread that a goal opened.
+def parse(text: str, texts: Texts, *, in_thread: bool, mention: Mention = "goal") -> Said:
+    """What `text` says. `in_thread`: it stands in a thread that a goal opened. `mention`: the rule.
 
     Raises:
         BadInput: it is for the bot and cannot be taken as it is.
@@ -72,7 +83,13 @@ def parse(text: str, texts: Texts, *, in_thread: bool) -> Said:
     stripped = text.strip()
     if stripped.startswith("//"):
         return Talk()
+    called = _after_mention(stripped)
+    if called is not None:
+        _check(text, texts)
+        return _mentioned(called, texts, in_thread=in_thread, mention=mention)
     rest = _after_name(stripped)
+    if rest is None and in_thread and mention == "always" and stripped.lower() not in ALWAYS:
+        return Talk()
     if rest is None and not in_thread:
         return Greeting() if _is_greeting(stripped, texts) else Talk()
     _check(text, texts)
@@ -99,6 +116,23 @@ def _after_name(text: str) -> str | None:
     if head.lower() in {f"/{COMMAND}", f"!{COMMAND}"}:
         return rest.strip()
     return None
+
+
+def _after_mention(text: str) -> str | None:
+    """What follows `@headway` at the beginning, or None where the text does not begin so."""
+    match = _MENTION.match(text)
+    return text[match.end() :].strip() if match else None
+
+
+def _mentioned(rest: str, texts: Texts, *, in_thread: bool, mention: Mention) -> Said:
+    if in_thread:
+        said = _command(rest, texts)
+        if said is None or _is_rather_speech(said):
+            return Speech(rest) if rest else Greeting()
+        return said
+    if mention != "ask" or not rest or _is_greeting(rest, texts):
+        return _commanded(rest, texts) if rest else Greeting()
+    return _command(rest, texts) or Command(VERBS["ask"], text=objective(rest, texts))
 
 
 def _commanded(rest: str, texts: Texts) -> Said:
@@ -151,6 +185,18 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
             return _with_text(verb, goal, rest, texts)
         case Takes.AMOUNT:
             return _with_amount(verb, after, texts)
+        case Takes.ENTRY:
+            is_entry = not after or read_entry(after, _NOWHERE, texts) is not None
+            return Command(verb, text=after) if is_entry else None
+        case Takes.SETTING:
+            is_setting = not after or read_setting(after, texts) is not None
+            return Command(verb, text=after) if is_setting or key_named(after) else None
+        case Takes.PERSON:
+            goal, rest = _goal(after)
+            is_person = rest.lower() == "me" or read_subject(rest, _NOWHERE) is not None
+            return Command(verb, goal, rest) if is_person else None
+        case Takes.CODE:
+            return Command(verb, text=after) if len(after.split()) == 1 else None
 
 
 def _with_text(verb: Verb, goal: int | None, text: str, texts: Texts) -> Command:

@@ -71,6 +71,8 @@ def _facts(facts: Facts, manner: Manner) -> tuple[str, ...]:
         lasted = duration((goal.closed_at or facts.now) - goal.opened_at, texts)
         return lasted, turns(goal, manner), spent(goal, texts)
     money = spent_of(goal, texts)
+    if goal.state is State.PAUSED and not goal.by:
+        return (money,)
     if goal.state is State.PAUSED:
         return texts("by", name=facts.name(goal.by, texts)), money
     if goal.state is State.WAITING and goal.wait is not None:
@@ -94,6 +96,8 @@ def _now(facts: Facts, manner: Manner) -> str:
             return why or texts(f"wait.{goal.wait.kind}", ref=goal.wait.ref)
         case State.DECIDING if goal.decision is not None:
             return texts("status.decision", number=goal.decision.number)
+        case State.PAUSED if goal.reason.startswith("owner_lost:"):
+            return texts(f"status.owner_lost.{goal.reason.partition(':')[2]}")
         case State.PAUSED:
             return texts("status.paused")
         case State.WORKING | State.AUDITING | State.READY:

@@ -26,6 +26,10 @@ class Takes(Enum):
     TEXT = "<text>"
     GOAL_AND_TEXT = "[G12] <text>"
     VERB = "[verb]"
+    ENTRY = "[@name [role] [here]] [remove @name]"
+    SETTING = "[key value]"
+    PERSON = "[G12] @name"
+    CODE = "<code>"
     WORD = "[word]"
     """One word: only of verbs that this version lacks."""
 
@@ -67,20 +71,35 @@ _SERVED: Final = (
     Verb("budget", Takes.AMOUNT, Act.BUDGET),
     Verb("tasks", Takes.GOAL, Act.SEE),
     Verb("trace", Takes.GOAL, Act.SEE),
+    Verb("owner", Takes.PERSON, Act.HAND_OVER),
+    Verb("accept", Takes.GOAL, Act.START),
+    Verb("decline", Takes.GOAL, Act.SEE),
+    Verb("room", Takes.SETTING, Act.SEE),
+    Verb("allow", Takes.ENTRY, Act.ALLOW),
+    Verb("claim", Takes.CODE, Act.SEE),
+    Verb("access", Takes.NOTHING, Act.SEE),
+    Verb("why", Takes.NOTHING, Act.SEE),
     Verb("help", Takes.VERB, Act.SEE),
 )
 
 _LACKING: Final = (
     *(_lacking(name, Takes.TEXT) for name in ("plan", "next")),
-    *(_lacking(name, Takes.WORD) for name in ("model", "owner", "allow", "room", "search", "claim")),
+    *(_lacking(name, Takes.WORD) for name in ("model", "search")),
     *(
         _lacking(name)
         for name in (
             "follow", "unfollow", "notify", "gate", "schedule", "watch", "hook", "files", "open",
-            "memory", "permissions", "hold", "release", "spend", "rewind", "fork", "forget", "why",
+            "memory", "permissions", "hold", "release", "spend", "rewind", "fork", "forget",
         )
     ),
 )  # fmt: skip
+
+OF_GOAL: Final = frozenset(
+    {Takes.GOAL, Takes.CONFIRMATION, Takes.AMOUNT, Takes.GOAL_AND_TEXT, Takes.PERSON}
+)
+"""Verbs that take one of these are about a goal."""
+OF_ANYBODY: Final = frozenset({"claim", "access"})
+"""What somebody may say who is not on the list."""
 
 VERBS: Final[Mapping[str, Verb]] = {verb.name: verb for verb in (*_SERVED, *_LACKING)}
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from bot.chat.texts.english_people import PEOPLE
+
 ENGLISH: Final[Mapping[str, str]] = {
     # States, as the head of a status message.
     "state.ready": "Queued",
@@ -178,8 +180,6 @@ ENGLISH: Final[Mapping[str, str]] = {
         "Not in this version. To use these words as an objective, put them in quotes: "
         '`/goal "{text}"`'
     ),
-    "said.stranger": "I take goals from people on my list.",
-    "said.may_not": "You may not do that to {goal}: it takes its owner or an admin.",
     "said.no_such_goal": "There is no {goal} in this room. `/goal list` shows the goals here.",
     "said.no_goal": "You have no live goal in this room. Name one (`/goal {verb} G1`).",
     "said.no_goal_here": "There is no goal in this thread. Name one (`{verb} G1`).",
@@ -332,4 +332,5 @@ ENGLISH: Final[Mapping[str, str]] = {
     "terminal.unknown_local": (
         "There is no {name} here. What goals take follows `/goal`, as in `/goal help`. {local}"
     ),
+    **PEOPLE,
 }

@@ -1,0 +1,226 @@
+"""
+The allow-list as it is now, in memory: whose roles are which, and what rooms are set to.
+
+Rule 1: a change made by this process counts from its commit on; one made by another process within
+        a few seconds, where there can be one (`follow`).
+Rule 2: what the list does not say is no.
+Rule 3: a person whom their network calls gone has no role, whatever the list says.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from bot.chat.rights import Act, may
+from bot.errors import HeadwayError
+from bot.goals.goal import Goal
+from bot.ports.chat import Incoming, Place, Speaker
+from bot.ports.doors import Notices
+from bot.ports.mail import Rooms
+from bot.ports.people import (
+    NOTHING,
+    Answer,
+    Entry,
+    Members,
+    People,
+    Register,
+    Role,
+    Subject,
+)
+from bot.ports.room_settings import DEFAULTS, Kept, RoomSettings, Setting, resolved
+
+log = logging.getLogger(__name__)
+
+FOLLOW_S: Final = 3.0
+"""How often the changes of other processes are looked for: they count within 5 s."""
+HOMES_KEPT: Final = 20_000
+
+
+async def _nobody() -> None:
+    return
+
+
+class AllowList:
+    """Rights and settings of one process."""
+
+    def __init__(
+        self,
+        people: People,
+        notices: Notices,
+        rooms: Rooms,
+        members: Members,
+        is_operator: Callable[[Place, str], bool],
+        defaults: RoomSettings = DEFAULTS,
+    ) -> None:
+        """`is_operator`: whether that id, in that place, is an admin by nature."""
+        self._people = people
+        self._notices = notices
+        self._rooms = rooms
+        self.members = members
+        self._is_operator = is_operator
+        self._defaults = defaults
+        self._register = Register()
+        self._resolved: dict[tuple[str, str, str], RoomSettings] = {}
+        self._homes: dict[str, Place] = {}
+        self._ids: dict[str, str] = {}
+        self.changed: Callable[[], Awaitable[None]] = _nobody
+        """Told after each change, of whichever process."""
+
+    @property
+    def register(self) -> Register:
+        """What is known now."""
+        return self._register
+
+    async def load(self) -> bool:
+        """Read it anew; returns whether anything is different."""
+        found = await self._people.register()
+        is_new = found != self._register
+        self._register = found
+        self._resolved.clear()
+        return is_new
+
+    async def reload(self) -> None:
+        """Read it anew and tell that it has changed."""
+        await self.load()
+        await self.changed()
+
+    async def follow(self) -> None:
+        """Take over what other processes change, until cancelled."""
+        while True:
+            await asyncio.sleep(FOLLOW_S)
+            try:
+                if await self.load():
+                    await self.changed()
+            except HeadwayError as error:
+                log.warning("The allow-list cannot be read: %s", error)
+
+    async def of(self, message: Incoming) -> frozenset[Role]:
+        """The roles that whoever said something has there, now."""
+        return await self.roles(message.place, message.speaker)
+
+    async def roles(self, place: Place, who: Speaker) -> frozenset[Role]:
+        """The roles that somebody has in a place, now."""
+        if (place.network, who.id) in self._register.gone:
+            return frozenset()
+        if self._is_operator(place, who.id):
+            return frozenset({"admin"})
+        found: set[Role] = set()
+        for entry in self._register.entries:
+            if entry.role in found or not _holds_in(entry, place):
+                continue
+            if await self._is_one_of(entry.subject, place, who):
+                found.add(entry.role)
+        return frozenset(found)
+
+    async def lost(self, goal: Goal) -> str:
+        """Why a goal's owner may have no goals there any more (`removed`, `gone`), or nothing."""
+        place = await self.home(goal.session)
+        who = await self._who(goal.owner)
+        if (place.network, who.id) in self._register.gone:
+            return "gone"
+        return "" if may(Act.START, await self.roles(place, who)) else "removed"
+
+    async def home(self, session: str) -> Place:
+        """Where a session lives."""
+        place = self._homes.get(session)
+        if place is None:
+            if len(self._homes) >= HOMES_KEPT:
+                self._homes.clear()
+            place = self._homes[session] = await self._notices.home(session)
+        return place
+
+    def admins(self, place: Place) -> tuple[str, ...]:
+        """The names of the room's admins whom the list names as persons."""
+        names = [
+            entry.subject.name or entry.subject.id
+            for entry in self._register.entries
+            if entry.role == "admin"
+            and entry.subject.kind == "person"
+            and entry.subject.network == place.network
+            and _holds_in(entry, place)
+        ]
+        return tuple(dict.fromkeys(names))
+
+    def settings(self, place: Place) -> RoomSettings:
+        """The settings in force in a place's room."""
+        name = (place.network, place.workspace, place.room)
+        known = self._resolved.get(name)
+        if known is None:
+            above = self.kept(Place(place.network, place.workspace, ""))
+            known = resolved(self.kept(place), above, defaults=self._defaults)
+            self._resolved[name] = known
+        return known
+
+    def kept(self, place: Place) -> Mapping[str, Kept]:
+        """What was set for the place's room itself; with an empty room, for its workspace."""
+        return self._register.rooms.get((place.network, place.workspace, place.room), {})
+
+    async def allow(self, entry: Entry, answer: Answer = NOTHING) -> bool:
+        """Add an entry; False where it is there already."""
+        is_new = await self._people.allow(entry, answer)
+        await self.reload()
+        return is_new
+
+    async def remove(
+        self,
+        subject: Subject,
+        *,
+        role: Role | None = None,
+        room: Place | None = None,
+        answer: Answer = NOTHING,
+    ) -> int:
+        """Remove a subject's entries. Raises Refused, as `People.remove`."""
+        removed = await self._people.remove(subject, role=role, room=room, answer=answer)
+        await self.reload()
+        return removed
+
+    async def gone(self, place: Place, who: Speaker, *, is_gone: bool = True) -> None:
+        """A network says that somebody has left or was deactivated, or is back."""
+        if await self._people.mark(place.network, who, is_gone=is_gone):
+            await self.reload()
+
+    async def set_for_room(
+        self, place: Place, key: str, value: Setting | None, *, by: str, answer: Answer = NOTHING
+    ) -> None:
+        """Set one of a room's settings; None leaves it open again."""
+        await self._people.set_for_room(place, key, value, by=by, answer=answer)
+        await self.reload()
+
+    async def _who(self, person: str) -> Speaker:
+        id = self._ids.get(person)
+        if id is None:
+            if len(self._ids) >= HOMES_KEPT:
+                self._ids.clear()
+            found = await self._rooms.people((person,))
+            id = self._ids[person] = found[person].id if person in found else ""
+        return Speaker(id, id)
+
+    async def _is_one_of(self, subject: Subject, place: Place, who: Speaker) -> bool:
+        if subject.network != place.network:
+            return False
+        match subject.kind:
+            case "person":
+                return subject.id == who.id
+            case "server":
+                # `@ben:example.org:8448`: a server may name its port.
+                return who.id.partition(":")[2] == subject.id
+            case "room":
+                room = Place(subject.network, subject.workspace, subject.id)
+                return await self.members.is_member(room, who)
+            case "group":
+                return await self.members.is_in_group(subject, who)
+
+
+def unmatched(register: Register, networks: frozenset[str]) -> tuple[Entry, ...]:
+    """The entries that can match nobody, because their network is not connected."""
+    return tuple(entry for entry in register.entries if entry.subject.network not in networks)
+
+
+def _holds_in(entry: Entry, place: Place) -> bool:
+    room = entry.room
+    if room is None:
+        return True
+    return (room.network, room.workspace, room.room) == (
+        place.network, place.workspace, place.room
+    )  # fmt: skip

@@ -1,0 +1,79 @@
+"""What commands work with, and how they answer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from bot.chat.allow_list import AllowList
+from bot.chat.facts import Manner
+from bot.chat.heard import Heard
+from bot.goals.goal import Goal
+from bot.goals.instructions import Instruction
+from bot.goals.money import NANO, Budget
+from bot.ports.chat import Place
+from bot.ports.clock import Clock
+from bot.ports.doors import Claims, Notices, Offers
+from bot.ports.journal import Journal
+from bot.ports.mail import Inbox, Outbox, Rooms, Thread
+from bot.ports.people import Answer, Note
+
+Wake = Callable[[str, Sequence[Instruction]], None]
+"""Told after a commit: the goal may be due, and what was asked for (a turn to stop)."""
+
+
+class Doors(Claims, Offers, Notices, Protocol):
+    """Claims, offers and notices: one keeper has all three."""
+
+
+def _nothing() -> None:
+    return
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What commands work with."""
+
+    inbox: Inbox
+    journal: Journal
+    rooms: Rooms
+    outbox: Outbox
+    clock: Clock
+    budget: Budget
+    """Of a new goal, where the room says nothing."""
+    wake: Wake
+    manner: Manner
+    allow_list: AllowList
+    doors: Doors
+    posted: Callable[[], None] = _nothing
+    """Told when there is something to deliver."""
+
+    def manner_in(self, place: Place) -> Manner:
+        """How a room is spoken to."""
+        return self.manner.in_zone(self.allow_list.settings(place).zone)
+
+    def budget_in(self, place: Place) -> Budget:
+        """What a new goal may spend in a room."""
+        dollars = self.allow_list.settings(place).budget_usd
+        if dollars is None:
+            return self.budget
+        return Budget(round(dollars * NANO), self.budget.tokens, self.budget.active_s)
+
+    def name(self, goal: Goal) -> str:
+        """`G12`."""
+        return self.manner.texts("goal", number=goal.number)
+
+    async def where(self, heard: Heard) -> Thread:
+        """The thread in which a message is answered."""
+        return heard.thread or await self.rooms.begin(heard.message.place)
+
+    async def answer(self, heard: Heard, text: str) -> None:
+        """Say `text` where the message was said; that is all it causes."""
+        session = (await self.where(heard)).session
+        await self.outbox.say(session, f"reply:{heard.id}", text, (heard.id,))
+        self.posted()
+
+    async def reply(self, heard: Heard, text: str, *notes: Note, reason: str = "") -> Answer:
+        """The answer to a message as a part of a change, with what else is said for it."""
+        session = (await self.where(heard)).session
+        own = Note(session, f"reply:{heard.id}", text, reason)
+        return Answer((own, *notes), (heard.id,))

@@ -1,0 +1,102 @@
+"""
+What the operations room is told: each incident once, and one line when it is over.
+
+Rule 1: an incident is opened with its post in one transaction; where one is open already, nothing
+        more is said. The log has each, too.
+Rule 2: `soon` is for whoever cannot wait: what it is given is done in its order, and again while the
+        database is away.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from bot.chat.facts import Manner
+from bot.errors import HeadwayError
+from bot.ports.chat import Place
+from bot.ports.clock import Clock
+from bot.ports.incidents import Alert, Incidents
+
+log = logging.getLogger(__name__)
+
+RETRY_S: Final = 2.0
+KEPT_MOST: Final = 200
+"""Of what waits for the database; what is older is in the log alone."""
+
+
+def _nothing() -> None:
+    return
+
+
+class Operations:
+    """Tells the operations room."""
+
+    def __init__(
+        self,
+        incidents: Incidents,
+        manner: Manner,
+        room: Place | None,
+        clock: Clock,
+        posted: Callable[[], None] = _nothing,
+    ) -> None:
+        """`room` None: the log alone is told. `posted`: there is something to deliver."""
+        self._incidents, self._manner, self._room = incidents, manner, room
+        self._clock, self._posted = clock, posted
+        self._queue: deque[Callable[[], Awaitable[None]]] = deque(maxlen=KEPT_MOST)
+        self._working: asyncio.Task[None] | None = None
+
+    def alert(self, kind: str, subject: str, detail: str = "", **values: object) -> Alert:
+        """The incident of that kind as it is said, to be opened with whatever it comes from.
+
+        `detail` may be a code (`auth`), for which the kind has a sentence of its own.
+        """
+        texts = self._manner.texts
+        keys = (f"incident.{kind}.{detail}", f"incident.{kind}", "incident.other")
+        told = texts.first(*keys, kind=kind, subject=subject, detail=detail, **values)
+        text = texts("incident.head", text=told)
+        return Alert(kind, subject, detail, text, self._room)
+
+    async def trouble(self, kind: str, subject: str, detail: str = "", **values: object) -> None:
+        """Open an incident, unless it is open. Raises StoreBusy, StoreUnusable."""
+        alert = self.alert(kind, subject, detail, **values)
+        if await self._incidents.open(alert):
+            log.error("%s", alert.text)
+            self._posted()
+
+    async def over(self, kind: str, subject: str, **values: object) -> None:
+        """Close an incident, where it is open. Raises StoreBusy, StoreUnusable."""
+        texts = self._manner.texts
+        keys = (f"incident.{kind}.over", "incident.other.over")
+        told = texts.first(*keys, kind=kind, subject=subject, **values)
+        text = texts("incident.over", text=told)
+        if await self._incidents.recovered(Alert(kind, subject, "", text, self._room)):
+            log.warning("%s", text)
+            self._posted()
+
+    def soon(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do this shortly, in the order of asking; again while the database is away."""
+        self._queue.append(work)
+        if self._working is None or self._working.done():
+            self._working = asyncio.create_task(self._work(), name="operations")
+
+    async def close(self) -> None:
+        """Do nothing more."""
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.gather(self._working, return_exceptions=True)
+
+    async def _work(self) -> None:
+        while self._queue:
+            work = self._queue[0]
+            try:
+                await work()
+            except HeadwayError as error:
+                log.info("The operations room cannot be told yet: %s", error)
+                await self._clock.sleep(RETRY_S)
+                continue
+            except Exception:
+                log.exception("The operations room cannot be told")
+            if self._queue and self._queue[0] is work:
+                self._queue.popleft()

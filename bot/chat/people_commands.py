@@ -1,0 +1,245 @@
+"""
+The verbs about people and rooms: `allow`, `room`, `claim`, `access`, `why`.
+
+Rule: a change and its answer are one transaction; a room is told once of a change to it.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from bot.chat import claims
+from bot.chat.desk import Desk
+from bot.chat.heard import Heard
+from bot.chat.parse import Command
+from bot.chat.people_words import EntryWords, read_entry, shown, subject_word
+from bot.chat.rights import Act
+from bot.chat.room_words import key_named, read_setting, unknown_key, value_text
+from bot.chat.times import moment
+from bot.chat.untaken import why_untaken
+from bot.ports.chat import Place
+from bot.ports.doors import Claimed
+from bot.ports.people import Answer, Entry, Note, Subject
+from bot.ports.room_settings import KEYS
+
+DAY_S: Final = 86_400.0
+
+May = Callable[[Heard, Act], Awaitable[bool]]
+"""`Commands.may`."""
+
+
+class PeopleCommands:
+    """One method a verb."""
+
+    verbs: Final = frozenset({"allow", "room", "claim", "access", "why"})
+
+    def __init__(self, desk: Desk, may: May) -> None:
+        self._desk = desk
+        self._may = may
+        self._tries = claims.Tries()
+
+    async def run(self, heard: Heard, command: Command) -> None:
+        """Do what the command says. Raises Refused, BadInput."""
+        match command.verb.name:
+            case "allow":
+                await self._allow(heard, command.text)
+            case "room":
+                await self._room(heard, command.text)
+            case "claim":
+                await self._claim(heard, command.text)
+            case "access":
+                await self._access(heard)
+            case "why":
+                await self._why(heard)
+
+    async def _allow(self, heard: Heard, text: str) -> None:
+        place = heard.message.place
+        words = read_entry(text, place, self._desk.manner.texts)
+        if words is None:
+            await self._desk.answer(heard, await self._list(place))
+        elif words.removes:
+            await self._remove(heard, words)
+        else:
+            await self._add(heard, words)
+        self._desk.posted()
+
+    async def _add(self, heard: Heard, words: EntryWords) -> None:
+        texts, room = self._desk.manner.texts, _room_of(heard) if words.is_here else None
+        role = words.role or "user"
+        entry = Entry(words.subject, role, room, heard.person)
+        is_there = any(
+            one.subject.is_same(words.subject) and one.role == role and one.room == room
+            for one in self._desk.allow_list.register.entries
+        )
+        told = texts(
+            "said.allowed.already" if is_there else "said.allowed",
+            name=shown(words.subject),
+            role=texts(f"role.{role}"),
+            where=texts("allow.here" if room else "allow.everywhere"),
+        )
+        await self._desk.allow_list.allow(entry, await self._desk.reply(heard, told))
+
+    async def _remove(self, heard: Heard, words: EntryWords) -> None:
+        texts, subject = self._desk.manner.texts, words.subject
+        room = _room_of(heard) if words.is_here else None
+        told = texts("said.removed", name=shown(subject))
+        answer = await self._desk.reply(heard, told)
+        await self._desk.allow_list.remove(subject, role=words.role, room=room, answer=answer)
+
+    async def _list(self, place: Place) -> str:
+        texts = self._desk.manner.texts
+        entries = [
+            entry
+            for entry in self._desk.allow_list.register.entries
+            if entry.subject.network == place.network and _is_seen_from(entry, place)
+        ]
+        if not entries:
+            return texts("said.allow.empty")
+        lines = [
+            texts(
+                "said.allow.line",
+                name=shown(entry.subject),
+                role=texts(f"role.{entry.role}"),
+                where=texts("allow.here" if entry.room else "allow.everywhere"),
+            )
+            for entry in entries
+        ]
+        return "\n".join([texts("said.allow.head"), *lines, "", texts("said.allow.foot")])
+
+    async def _room(self, heard: Heard, text: str) -> None:
+        texts, place = self._desk.manner.texts, _room_of(heard)
+        if not text:
+            await self._desk.answer(heard, await self._settings(place))
+            return
+        if len(text.split()) == 1:
+            key = key_named(text)
+            if key is None:
+                raise unknown_key(text, texts)
+            await self._desk.answer(heard, await self._settings(place, key))
+            return
+        read = read_setting(text, texts)
+        if read is None:
+            raise unknown_key(text.split(maxsplit=1)[0], texts)
+        if not await self._may(heard, Act.SETTINGS):
+            return
+        key, value = read
+        shown_value = value_text(key, value, texts)
+        by = heard.message.speaker.name
+        told = texts("said.room.set", key=key, value=shown_value, by=by)
+        answer = await self._desk.reply(heard, told)
+        if heard.message.place.thread:
+            # The room is told, too: a setting is not the thread's alone.
+            main = (await self._desk.rooms.begin(place)).session
+            answer = Answer((*answer.notes, Note(main, f"room:{heard.id}", told)), answer.handled)
+        await self._desk.allow_list.set_for_room(place, key, value, by=heard.person, answer=answer)
+        self._desk.posted()
+
+    async def _settings(self, place: Place, only: str = "") -> str:
+        texts, allow_list = self._desk.manner.texts, self._desk.allow_list
+        settings, own = allow_list.settings(place), allow_list.kept(place)
+        above = allow_list.kept(Place(place.network, place.workspace, ""))
+        people = await self._desk.rooms.people(
+            sorted({kept.by for kept in (*own.values(), *above.values()) if kept.by})
+        )
+        lines = []
+        for key in KEYS if not only else (only,):
+            kept = own.get(key) or above.get(key)
+            value = value_text(key, getattr(settings, key), texts)
+            if kept is None:
+                by = texts("room.default")
+            else:
+                name = people[kept.by].name if kept.by in people else texts("room.operator")
+                by = texts(
+                    "room.set_by" if key in own else "room.set_by.workspace",
+                    name=name,
+                    time=self._moment(place, kept.at),
+                )
+            help_text = texts(f"room.{key}")
+            lines.append(texts("said.room.line", key=key, value=value, by=by, help=help_text))
+        foot = () if only else ("", texts("said.room.foot"))
+        return "\n".join([*lines, *foot])
+
+    def _moment(self, place: Place, at: float) -> str:
+        manner = self._desk.manner_in(place)
+        return moment(at, self._desk.clock.now(), manner.zone, manner.texts)
+
+    async def _claim(self, heard: Heard, code: str) -> None:
+        texts, doors = self._desk.manner.texts, self._desk.doors
+        now = self._desk.clock.now()
+        if not self._tries.may_try(heard.person, now):
+            await self._desk.inbox.handled(heard.id)
+            return
+        answers = {
+            outcome: await self._desk.reply(
+                heard, texts(f"said.claim.{outcome}", name=heard.message.speaker.name)
+            )
+            for outcome in claims.OUTCOMES
+        }
+        if not await self._desk.allow_list.members.is_direct(heard.message.place):
+            await doors.void_claims()
+            await self._desk.answer(heard, texts("said.claim.public"))
+            return
+
+        def answer(outcome: Claimed) -> Answer:
+            return answers[outcome]
+
+        outcome = await doors.claim(claims.code_hash(code), heard.person, answer)
+        if outcome == "taken":
+            await self._desk.allow_list.reload()
+        else:
+            self._tries.failed(heard.person, now)
+        self._desk.posted()
+
+    async def _access(self, heard: Heard) -> None:
+        texts, place = self._desk.manner.texts, _room_of(heard)
+        if heard.roles:
+            await self._desk.answer(heard, texts("said.access.has"))
+            return
+        who = Subject("person", place.network, heard.message.speaker.id)
+        main = (await self._desk.rooms.begin(place)).session
+        admins = self._desk.allow_list.admins(place)
+        card = Note(
+            main,
+            f"access:{heard.id}",
+            texts(
+                "access.card",
+                name=heard.message.speaker.name,
+                word=subject_word(who),
+                admins=" ".join(f"@{name}" for name in admins) or texts("access.operator"),
+            ),
+            f"access:{subject_word(who)}",
+        )
+        answer = await self._desk.reply(heard, texts("said.access.asked"), card)
+        key = f"access:{heard.person}:{place.network}:{place.workspace}:{place.room}"
+        await self._desk.doors.say_once(key, every_s=DAY_S, answer=answer)
+        self._desk.posted()
+
+    async def _why(self, heard: Heard) -> None:
+        texts, doors, message = self._desk.manner.texts, self._desk.doors, heard.message
+        if message.reply_to:
+            found = await doors.heeded(message.reply_to)
+        else:
+            found = await doors.last_heeded(message.place, heard.person, heard.id)
+        is_seen = found is not None and _same_room(found.message.place, message.place)
+        if found is None or not is_seen:
+            await self._desk.answer(heard, texts("said.why.unknown"))
+            return
+        roles = await self._desk.allow_list.of(found.message)
+        room = self._desk.allow_list.settings(message.place)
+        thread = await self._desk.rooms.thread(found.message.place)
+        is_in_thread = bool(found.message.place.thread) and thread is not None
+        key = why_untaken(found, roles, room, texts, in_thread=is_in_thread)
+        name = found.message.speaker.name
+        await self._desk.answer(heard, texts(f"said.why.{key}", name=name, why=found.why))
+
+
+def _room_of(heard: Heard) -> Place:
+    place = heard.message.place
+    return Place(place.network, place.workspace, place.room)
+
+
+def _same_room(one: Place, other: Place) -> bool:
+    return (one.network, one.workspace, one.room) == (other.network, other.workspace, other.room)
+
+
+def _is_seen_from(entry: Entry, place: Place) -> bool:
+    return entry.room is None or _same_room(entry.room, place)

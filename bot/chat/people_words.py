@@ -1,0 +1,97 @@
+"""
+How people, groups and roles are written: `@ben approver here`, `server:example.org`. Pure.
+
+`@ben` is somebody by their name or id on this network, `@ben:example.org` is of Matrix, `room:NAME`
+are the members of a room, `server:NAME` all people of a Matrix server, `group:ID` a Slack user group.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, cast
+
+from bot.chat.texts import Texts
+from bot.errors import BadInput
+from bot.ports.chat import Network, Place
+from bot.ports.people import ROLES, Role, Subject
+
+HERE: Final = "here"
+_PERSON: Final = re.compile(r"@([^\s@]{1,120})")
+_SLACK: Final = re.compile(r"<@([A-Z0-9]{2,32})(?:\|[^>]*)?>")
+_OTHER: Final = re.compile(r"(room|server|group):(\S{1,120})")
+_WORDS_MOST: Final = 4
+"""`remove @ben approver here`: more words are an objective."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryWords:
+    """What `allow` is to do: add (or remove) this subject, with this role, here or everywhere."""
+
+    subject: Subject
+    role: Role | None = None
+    is_here: bool = False
+    removes: bool = False
+
+
+def read_subject(word: str, place: Place) -> Subject | None:
+    """Whom a word names, seen from a place; None where it names nobody."""
+    if match := _SLACK.fullmatch(word):
+        return Subject("person", "slack", match[1])
+    if match := _OTHER.fullmatch(word):
+        kind, id = match[1], match[2]
+        if kind == "room":
+            return Subject("room", place.network, id, place.workspace)
+        if kind == "server":
+            return Subject("server", "matrix", id)
+        return Subject("group", "slack", id)
+    match = _PERSON.fullmatch(word)
+    if match is None:
+        return None
+    if ":" in match[1]:
+        return Subject("person", "matrix", word)
+    return Subject("person", place.network, match[1])
+
+
+def subject_word(subject: Subject) -> str:
+    """The subject as somebody would type it."""
+    if subject.kind != "person":
+        return f"{subject.kind}:{subject.id}"
+    if subject.network == "slack":
+        return f"<@{subject.id}>"
+    return subject.id if subject.id.startswith("@") else f"@{subject.id}"
+
+
+def shown(subject: Subject) -> str:
+    """The subject as people read it."""
+    if subject.kind == "person" and subject.network == "slack":
+        return f"@{subject.name or subject.id}"
+    return subject_word(subject)
+
+
+def read_entry(text: str, place: Place, texts: Texts) -> EntryWords | None:
+    """What follows `allow`, or None where that is rather an objective.
+
+    Raises:
+        BadInput: it is an entry with a role that is none.
+    """
+    words = text.split()
+    removes = bool(words) and words[0].lower() == "remove"
+    if words and words[0].lower() in ("add", "remove"):
+        words = words[1:]
+    subject = read_subject(words[0], place) if words else None
+    if subject is None or len(words) > _WORDS_MOST:
+        return None
+    role: Role | None = None
+    is_here = False
+    for word in (word.lower() for word in words[1:]):
+        if word == HERE and not is_here:
+            is_here = True
+        elif word in ROLES and role is None:
+            role = cast(Role, word)
+        else:
+            raise BadInput(texts("bad.role", word=word, roles=texts("list_of").join(ROLES)))
+    return EntryWords(subject, role, is_here, removes)
+
+
+def place_of_network(network: Network) -> Place:
+    """Somewhere on a network, for whoever speaks from nowhere in it."""
+    return Place(network, "", "")

@@ -1,0 +1,51 @@
+"""Why a message was not taken: the same rules as taking it, asked again. Pure."""
+
+from typing import Literal
+
+from bot.chat.parse import Command, Greeting, Speech, Talk, parse
+from bot.chat.rights import Act, may
+from bot.chat.texts import Texts
+from bot.errors import BadInput
+from bot.ports.doors import Heeded
+from bot.ports.people import Role
+from bot.ports.room_settings import RoomSettings
+
+Why = Literal[
+    "taken", "waiting", "failed", "stranger", "aside", "unaddressed", "always", "may_not", "off",
+    "bad", "empty",
+]  # fmt: skip
+
+
+def why_untaken(
+    heeded: Heeded,
+    roles: frozenset[Role],
+    room: RoomSettings,
+    texts: Texts,
+    *,
+    in_thread: bool,
+) -> Why:
+    """The reason by the rights and settings as they are now; `taken` where there is none."""
+    if heeded.state != "handled":
+        return "failed" if heeded.state == "failed" else "waiting"
+    text = heeded.message.text.strip()
+    if not text:
+        return "empty"
+    if not roles:
+        return "stranger"
+    if text.startswith("//"):
+        return "aside"
+    try:
+        said = parse(text, texts, in_thread=in_thread, mention=room.mention)
+    except BadInput:
+        return "bad"
+    match said:
+        case Talk():
+            return "always" if in_thread and room.mention == "always" else "unaddressed"
+        case Speech():
+            return "taken" if may(Act.STEER, roles) else "may_not"
+        case Command(verb=verb) if verb.name in ("", "reopen") and not room.goals:
+            return "off"
+        case Command(verb=verb) if verb.act is Act.START and not may(Act.START, roles):
+            return "may_not"
+        case Greeting() | Command():
+            return "taken"
