@@ -283,10 +283,10 @@ def translated(error: BaseException, path: Path) -> HeadwayError:
     return ours
 
 
-def migrate(connection: sqlite3.Connection, path: Path, told: Told | None = nobody) -> None:
+def migrate(connection: sqlite3.Connection, path: Path, told: Told | None = nobody) -> Path | None:
     """Bring the database to today's schema; an older one is copied first, and `told` how far that is.
 
-    Without `told` there is no copy: another one is there.
+    Returns the copy's path. Without `told` there is no copy: another one is there.
 
     Raises:
         StoreBusy, StoreUnusable: it is newer, or there is no space for the copy.
@@ -297,11 +297,12 @@ def migrate(connection: sqlite3.Connection, path: Path, told: Told | None = nobo
         ).fetchone()
         [found] = connection.execute(schema.VERSION_SQL).fetchone() if is_there else [None]
         if not schema.needs_migration(found, str(path)):
-            return
+            return None
     except sqlite3.Error as error:
         raise translated(error, path) from error
+    kept = None
     if found is not None and told is not None:
-        keep_before(path, schema.HEAD, translated, told)
+        kept = keep_before(path, schema.HEAD, translated, told)
     engine = create_engine(
         f"sqlite:///{path}", poolclass=NullPool, connect_args={"isolation_level": None}
     )
@@ -311,6 +312,7 @@ def migrate(connection: sqlite3.Connection, path: Path, told: Told | None = nobo
             schema.migrate(alembics)
     except DBAPIError as error:
         raise translated(error.orig or error, path) from error
+    return kept
 
 
 _RESTORE: Final = "move it away and restore the last backup"

@@ -105,8 +105,10 @@ def restore(
     return _restore_sqlite(_path(url, state_dir), folder / FILE, origin, beside, now, told)
 
 
-def upgrade(url: str, *, state_dir: Path, told: Told) -> None:
-    """Bring the database to today's schema, after a copy of it has been kept.
+def upgrade(url: str, *, state_dir: Path, told: Told) -> str:
+    """Bring the database to today's schema, after a copy of it has been kept; returns its path.
+
+    That is empty where the database is of today's schema already.
 
     Raises:
         StoreBusy, StoreUnusable: newer, owned by a process, out of reach, or the disk is full.
@@ -115,15 +117,15 @@ def upgrade(url: str, *, state_dir: Path, told: Told) -> None:
         from adapters.store.export import keep_before
         from adapters.store.postgres import open_postgres
 
-        address = _address(url)
-        open_postgres(address, before=lambda: keep_before(address, state_dir, told))
-        return
+        address, kept = _address(url), list[Path]()
+        open_postgres(address, before=lambda: kept.append(keep_before(address, state_dir, told)))
+        return str(kept[0]) if kept else ""
     from adapters.store import sqlite
 
     path = _path(url, state_dir)
     with sqlite.Ownership(path), closing(_opened(path)) as connection:
         sqlite.check(connection, path)
-        sqlite.migrate(connection, path, told)
+        return str(sqlite.migrate(connection, path, told) or "")
 
 
 def _restore_sqlite(

@@ -18,6 +18,8 @@ from bot.settings import Settings
 
 LOCK: Final = "headway.lock"
 NAME: Final = ".name"
+UNFINISHED: Final = "restore.unfinished"
+"""There while a restore is under way, or was cut short."""
 
 
 def prepare_folder(settings: Settings) -> None:
@@ -25,7 +27,13 @@ def prepare_folder(settings: Settings) -> None:
 
     Raises:
         BadSettings: one cannot be made or written.
+        StoreUnusable: a restore into it was cut short.
     """
+    if (settings.state_dir / UNFINISHED).exists():
+        raise StoreUnusable(
+            f"A restore into {settings.state_dir} is under way or was cut short: run `headway "
+            "restore` again."
+        )
     _made("state folder", settings.state_dir, "state_dir")
     _made("folder of workspaces", settings.workspaces_dir, "workspaces")
 

@@ -1,7 +1,8 @@
-"""How the person typed this program, so that a sentence names a command that works for them."""
+"""What this program is called where it was typed, and its version."""
 
 import shutil
 import sys
+from importlib import metadata
 from pathlib import Path
 
 
@@ -12,3 +13,11 @@ def program() -> str:
         return "headway"
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def version() -> str:
+    """Headway's own version."""
+    try:
+        return metadata.version("headway")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"

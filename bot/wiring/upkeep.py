@@ -1,0 +1,287 @@
+"""
+Backups of the whole state, and the way back.
+
+Rule 1: a backup holds the database, the goals' files and the settings without secrets; the key file
+        and whatever else lies in the state folder is not in it.
+Rule 2: the database comes first, so that every file is as new as its rows say, or newer.
+Rule 3: nothing is replaced before the backup has been read to its end and found whole; the database
+        is the last to appear. While a restore is under way, or was cut short, a mark stands in the
+        state folder, and nothing starts there.
+"""
+
+import errno
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from adapters.backup import folder as folders
+from adapters.backup.manifest import Manifest, differences
+from adapters.backup.tree import Entry, copy_tree, read_tree
+from adapters.sandbox.inside.limits import SCRATCH
+from adapters.store import schema, upkeep
+from adapters.store.open import is_shared
+from adapters.store.restored import Origin
+from bot.errors import BadInput, HeadwayError, StoreUnusable
+from bot.ports.restored import RestoreReport
+from bot.settings import Settings
+from bot.wiring.folder import NAME, UNFINISHED, identity, known_identity, owned
+from bot.wiring.program import version
+
+DATABASE: Final = "database"
+WORKSPACES: Final = "workspaces"
+SETTINGS: Final = "settings.json"
+
+Told = Callable[[str, int, int], None]
+"""Is told what is being done, how many bytes of it are done, and of how many (0: not known)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """What a restore did: the report, and what it kept beside."""
+
+    report: RestoreReport
+    kept: tuple[str, ...] = ()
+
+
+def back_up(settings: Settings, place: Path, shown: object, told: Told) -> Manifest:
+    """Write a backup to `place`, whether or not a process is at work; returns what is in it.
+
+    Args:
+        place: a folder that is not there yet, or is empty.
+        shown: the settings without secrets, as JSON has them.
+
+    Raises:
+        BadInput: `place` is taken, or lies among what is backed up.
+        StoreBusy, StoreUnusable: the database cannot be read, or the backup cannot be written.
+    """
+    place, files = place.absolute(), settings.workspaces_dir
+    if place.resolve().is_relative_to(files.resolve()):
+        raise BadInput(f"{place} lies among the goals' files: name a folder outside {files}.")
+    at = time.time()
+    with folders.new_folder(place) as folder:
+        (folder / DATABASE).mkdir(mode=0o700)
+        found = upkeep.back_up(
+            settings.database_url,
+            state_dir=settings.state_dir,
+            folder=folder / DATABASE,
+            told=lambda done, total: told(DATABASE, done, total),
+        )
+        folders.put(folder / SETTINGS, json.dumps(shown, indent=1).encode("ascii"))
+        rows = tuple(read_tree(folder))
+        copied = tuple(_copied(files, folder / WORKSPACES, told))
+        entries = (*rows, *(_in_workspaces(entry) for entry in copied if not entry.why))
+        manifest = Manifest(
+            made_at=at,
+            headway=version(),
+            schema=found,
+            database=upkeep.kind_of(settings.database_url),
+            home=known_identity(files),
+            console=known_identity(settings.state_dir),
+            entries=entries,
+            left_out=tuple(_in_workspaces(entry) for entry in copied if entry.why),
+        )
+        folders.write_manifest(folder, manifest)
+    return manifest
+
+
+def restore(settings: Settings, place: Path, told: Told, *, replaces: bool = False) -> Restore:
+    """Make the state that of the backup in `place`, on hold.
+
+    Args:
+        replaces: what is there already is kept beside, not refused.
+
+    Raises:
+        BadInput: there is no backup, or something is there already, or the backup is of another kind
+            of database.
+        AlreadyOwned: a process is at work there.
+        StoreBusy, StoreUnusable: the backup is not whole or newer, or the state cannot be written.
+    """
+    manifest = folders.read_manifest(place)
+    schema.needs_migration(manifest.schema, f"The backup {place}")
+    _refuse_other_kind(settings, manifest)
+    size = sum(entry.size for entry in manifest.entries)
+    folders.verify(place, manifest, _summed("checking", size, told))
+    with _spoken_of(settings.state_dir):
+        settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with owned(settings.state_dir):
+            return _restore(settings, place, manifest, told, replaces=replaces)
+
+
+def upgrade(settings: Settings, told: Told) -> str:
+    """Bring the database to today's schema, after a copy has been kept beside; returns its path.
+
+    Raises:
+        AlreadyOwned: a process is at work there.
+        StoreBusy, StoreUnusable: it is newer, out of reach, or there is no space for the copy.
+    """
+    with owned(settings.state_dir):
+        return upkeep.upgrade(
+            settings.database_url,
+            state_dir=settings.state_dir,
+            told=lambda done, total: told(DATABASE, done, total),
+        )
+
+
+def _restore(
+    settings: Settings, place: Path, manifest: Manifest, told: Told, *, replaces: bool
+) -> Restore:
+    files, mark = settings.workspaces_dir, settings.state_dir / UNFINISHED
+    was_cut_short = mark.exists()
+    if not (replaces or was_cut_short):
+        _refuse_taken(settings)
+    beside = time.strftime("before-restore-%Y%m%d-%H%M%S", time.gmtime())
+    draft, old = (
+        files.with_name(f".{files.name}.unfinished"),
+        files.with_name(f"{files.name}.{beside}"),
+    )
+    mark.touch(mode=0o600)
+    try:
+        shutil.rmtree(draft, ignore_errors=True)
+        _copy_checked(place, manifest, draft, told)
+        with _swapped(files, draft, old) as kept:
+            report = upkeep.restore(
+                settings.database_url,
+                _origin(settings, manifest),
+                state_dir=settings.state_dir,
+                folder=place / DATABASE,
+                beside=beside if replaces or was_cut_short else "",
+                now=time.time,
+                told=lambda done, total: told(DATABASE, done, total),
+            )
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        if not was_cut_short:
+            mark.unlink()
+        raise
+    mark.unlink()
+    return Restore(report, kept)
+
+
+@contextmanager
+def _swapped(files: Path, draft: Path, old: Path) -> Iterator[tuple[str, ...]]:
+    """Have the draft in the place of the folder of workspaces; an error puts it back.
+
+    Gives where the former folder is kept, if there was anything in it.
+    """
+    files.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    had_files = files.exists()
+    if had_files:
+        files.rename(old)
+    draft.rename(files)
+    try:
+        is_kept = had_files and _is_used(old)
+        yield (str(old),) if is_kept else ()
+    except BaseException:
+        files.rename(draft)
+        if had_files:
+            old.rename(files)
+        raise
+    if had_files and not is_kept:
+        shutil.rmtree(old)
+
+
+def _copy_checked(place: Path, manifest: Manifest, draft: Path, told: Told) -> None:
+    """Copy the goals' files, and compare once more what was copied."""
+    put = tuple(e for e in manifest.entries if e.path.startswith(f"{WORKSPACES}/"))
+    size = sum(entry.size for entry in put)
+    _refuse_too_little_space(draft.parent, sum(entry.size for entry in manifest.entries))
+    copied = copy_tree(place / WORKSPACES, draft, told=_summed(WORKSPACES, size, told))
+    found = tuple(_in_workspaces(entry) for entry in copied)
+    if wrong := differences(replace(manifest, entries=put), found):
+        raise StoreUnusable(f"The backup {place} changes while it is read: {wrong[0]}.")
+
+
+def _copied(files: Path, to: Path, told: Told) -> Iterator[Entry]:
+    """Copy the goals' files as they are now; scratch folders go without what is in them."""
+    if not files.exists():
+        to.mkdir(mode=0o700)
+        return iter(())
+    return copy_tree(
+        files,
+        to,
+        bare=lambda names: len(names) == 2 and names[1] in SCRATCH,
+        without=lambda names: names == (NAME,),
+        told=_summed(WORKSPACES, 0, told),
+    )
+
+
+def _origin(settings: Settings, manifest: Manifest) -> Origin:
+    """Where the rows come from; the folders get the names by which the rows call them."""
+    if not is_shared(settings.database_url):
+        return Origin(manifest.made_at, manifest.headway)
+    if manifest.console:
+        (settings.state_dir / NAME).write_text(manifest.console + "\n", "utf-8")
+    new_home = identity(settings.workspaces_dir)
+    return Origin(manifest.made_at, manifest.headway, manifest.home, new_home)
+
+
+def _refuse_taken(settings: Settings) -> None:
+    url, state_dir, files = settings.database_url, settings.state_dir, settings.workspaces_dir
+    what = "a database" if upkeep.is_there(url, state_dir=state_dir) else ""
+    if not what and files.exists() and _is_used(files):
+        what = f"goals' files in {files}"
+    if what:
+        raise BadInput(
+            f"{state_dir} has {what} already: give --into ANOTHER_FOLDER, or --replace, which keeps "
+            "what is there beside."
+        )
+
+
+def _refuse_other_kind(settings: Settings, manifest: Manifest) -> None:
+    kind = upkeep.kind_of(settings.database_url)
+    if kind != manifest.database:
+        names = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+        raise BadInput(
+            f"The backup holds a database of {names[manifest.database]}, and the setting `database` "
+            f"names one of {names[kind]}: set one of its kind."
+        )
+
+
+def _refuse_too_little_space(folder: Path, size: int) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        mib = 1024 * 1024
+        raise StoreUnusable(
+            f"The backup needs {size // mib + 1} MiB, and {folder} has {free // mib} MiB left: free "
+            "some space, or restore to another disk."
+        )
+
+
+def _is_used(folder: Path) -> bool:
+    return any(each.name != NAME for each in folder.iterdir())
+
+
+def _in_workspaces(entry: Entry) -> Entry:
+    return replace(entry, path=f"{WORKSPACES}/{entry.path}")
+
+
+def _summed(what: str, total: int, told: Told) -> Callable[[int], None]:
+    done = 0
+
+    def more(size: int) -> None:
+        nonlocal done
+        done += size
+        told(what, done, total)
+
+    return more
+
+
+@contextmanager
+def _spoken_of(state_dir: Path) -> Iterator[None]:
+    """The system's errors as ours."""
+    try:
+        yield
+    except HeadwayError:
+        raise
+    except OSError as error:
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        mend = "free some space" if is_full else "mend its rights"
+        raise StoreUnusable(
+            f"The state in {state_dir} cannot be restored ({error.strerror}): {mend}."
+        ) from error
