@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.adapters.store.clocks import HandClock, HandTime
+from tests.contracts.forgetting import RemovalContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
 from tests.contracts.journal import JournalContract
@@ -49,3 +50,6 @@ class TestPeople(PeopleContract): ...
 
 
 class TestDoors(DoorsContract): ...
+
+
+class TestRemoval(RemovalContract): ...

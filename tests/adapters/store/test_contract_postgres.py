@@ -10,6 +10,7 @@ from bot.goals.limits import LIMITS
 from tests.adapters.store.clocks import HandClock
 from tests.adapters.store.conftest import SHIFTED, ShiftedTime
 from tests.contracts.figures import FiguresContract
+from tests.contracts.forgetting import ForgettingContract, RemovalContract, RetentionContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
 from tests.contracts.journal import JournalContract
@@ -60,3 +61,12 @@ class TestDoors(DoorsContract): ...
 
 
 class TestFigures(FiguresContract): ...
+
+
+class TestForgetting(ForgettingContract): ...
+
+
+class TestRetention(RetentionContract): ...
+
+
+class TestRemoval(RemovalContract): ...

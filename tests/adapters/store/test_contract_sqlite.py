@@ -9,6 +9,7 @@ from adapters.store.open import open_store
 from bot.goals.limits import LIMITS
 from tests.adapters.store.clocks import HandClock, HandTime
 from tests.contracts.figures import FiguresContract
+from tests.contracts.forgetting import ForgettingContract, RemovalContract, RetentionContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
 from tests.contracts.journal import JournalContract
@@ -58,3 +59,12 @@ class TestDoors(DoorsContract): ...
 
 
 class TestFigures(FiguresContract): ...
+
+
+class TestForgetting(ForgettingContract): ...
+
+
+class TestRetention(RetentionContract): ...
+
+
+class TestRemoval(RemovalContract): ...
