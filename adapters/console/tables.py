@@ -75,7 +75,8 @@ def trace(rows: Sequence[Row]) -> RenderableType:
 def cost(row: Row) -> str:
     """`$0.84`, with `≥` where a price is unknown and `~` where some of it is estimated."""
     sign = "≥" if row["cost_is_at_least"] else "~" if row["estimated_usd"] else ""
-    return f"{sign}${row['cost_usd']:.2f}"
+    dollars = row["cost_usd"]
+    return sign + ("<$0.01" if 0 < dollars < 0.01 else f"${dollars:,.2f}")
 
 
 def _rule(row: Row) -> Text:

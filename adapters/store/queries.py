@@ -54,18 +54,19 @@ def upsert(insertion: Any, keys: tuple[str, ...], *columns: str, **more: Any) ->
 _above: Final = ROOM.alias("above")
 
 
+def is_workspace_of(above: Any, room: Table) -> Any:
+    """The row of the empty room name holds what is set for a workspace."""
+    same = (above.c.network == room.c.network) & (above.c.workspace == room.c.workspace)
+    return same & text("above.name = ''")
+
+
 def there(query: Any) -> Any:
     """A SELECT of a goal or a session with the columns of where it is charged: its room, the room's
     settings, and those of its workspace."""
     return (
         query.add_columns(SESSION.c.room, ROOM.c.settings, _above.c.settings)
         .join(ROOM, ROOM.c.id == SESSION.c.room)
-        .outerjoin(
-            _above,
-            (_above.c.network == ROOM.c.network)
-            & (_above.c.workspace == ROOM.c.workspace)
-            & text("above.name = ''"),
-        )
+        .outerjoin(_above, is_workspace_of(_above, ROOM))
     )
 
 

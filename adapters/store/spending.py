@@ -25,6 +25,7 @@ from bot.goals.caps import NOTHING, SCOPES, Amount, Scope, reached
 from bot.goals.events import CapReached, WaitFired
 from bot.goals.goal import Goal, Wait
 from bot.goals.limits import Limits
+from bot.ports.chat import Place
 from bot.ports.spending import Bill, Share
 
 BUCKET_S: Final = 900
@@ -32,6 +33,7 @@ BUCKET_S: Final = 900
 
 _G, _S, _R, _P = queries.GOAL, queries.SESSION, queries.ROOM, queries.PERSON
 _T, _W = queries.STEP, queries.WAIT
+_above: Final = _R.alias("above")
 
 _IS_HELD: Final = select(_W.c.id).where(text("state = 'open' AND kind IN ('cap', 'slot')")).limit(1)
 _CAPPED: Final = (
@@ -44,13 +46,22 @@ _CAPPED: Final = (
 _HERE: Final = queries.there(
     select(_G.c.id).join(_S, _S.c.id == _G.c.session).where(_G.c.id == bindparam("of_goal"))
 )
+_ROOM_AT: Final = (
+    select(_R.c.id, _R.c.id, _R.c.settings, _above.c.settings)
+    .outerjoin(_above, queries.is_workspace_of(_above, _R))
+    .where(
+        _R.c.network == bindparam("of_network"),
+        _R.c.workspace == bindparam("of_workspace"),
+        _R.c.name == bindparam("of_name"),
+    )
+)
 _tokens: Final = (
     _T.c.input + _T.c.cache_write_5m + _T.c.cache_write_1h + _T.c.cache_read + _T.c.output
     + _T.c.estimated_tokens
 )  # fmt: skip
 _WHAT: Final = (
     _G.c.id, _G.c.number, _G.c.owner, _P.c.name.label("owner_name"), _S.c.room, _R.c.network,
-    _R.c.name.label("room_name"), _T.c.name.label("role"), _T.c.model,
+    _R.c.workspace, _R.c.name.label("room_name"), _T.c.name.label("role"), _T.c.model,
 )  # fmt: skip
 _BILLS: Final = (
     select(
@@ -102,6 +113,16 @@ class StoreSpending:
         """Today's share of each cap that the goal is charged to."""
         return await self._readers.glance(lambda reader: self._shares(reader, goal))
 
+    async def shares_of(self, person: str, place: Place) -> tuple[Share, ...]:
+        """Today's share of each cap of a person and of a room."""
+        of = {"of_network": place.network, "of_workspace": place.workspace, "of_name": place.room}
+
+        def query(reader: Reader) -> tuple[Share, ...]:
+            row = reader.one(_ROOM_AT, **of)
+            return () if row is None else self._at(reader, here_of(self._guard, row[1:]), person)
+
+        return await self._readers.glance(query)
+
     async def sweep(self) -> tuple[str, ...]:
         """Let go what a cap or a full house holds and need not hold any more; returns the goals."""
         held = await self._readers.glance(lambda reader: reader.one(_IS_HELD))
@@ -116,13 +137,12 @@ class StoreSpending:
 
     def _shares(self, reader: Reader, goal: Goal) -> tuple[Share, ...]:
         row = reader.one(_HERE, of_goal=goal.id)
-        if row is None:
-            return ()
-        here = here_of(self._guard, row[1:])
+        return () if row is None else self._at(reader, here_of(self._guard, row[1:]), goal.owner)
+
+    def _at(self, reader: Reader, here: Here, person: str) -> tuple[Share, ...]:
         if not here.caps.nano_usd:
             return ()
-        now = self._now()
-        spent, _ = read_sums(reader, day_of(now, here.zone), goal.owner, here.room)
+        spent, _ = read_sums(reader, day_of(self._now(), here.zone), person, here.room)
         return tuple(
             Share(scope, spent[scope].nano_usd, here.caps.nano_usd[scope])
             for scope in SCOPES
@@ -201,9 +221,11 @@ def _taken(taken: list[tuple[str, str, Amount]], scope: Scope, person: str, room
 
 
 def _bill(row: Any) -> Bill:
-    goal, number, owner, owner_name, room_id, network, room, role, model, bucket, *sums = row
+    *what, bucket = row[:11]
+    goal, number, owner, owner_name, room_id, network, workspace, room, role, model = what
+    sums = row[11:]
     calls, tokens, nano, estimated, unpriced = (int(value or 0) for value in sums)
     return Bill(
-        goal, number, owner, owner_name, room_id, network, room, role, model,
+        goal, number, owner, owner_name, room_id, network, workspace, room, role, model,
         float(int(bucket) * BUCKET_S), calls, tokens, nano, estimated, unpriced,
     )  # fmt: skip

@@ -65,6 +65,11 @@ def refusal(goal: Goal, facts: Facts, manner: Manner) -> dict[str, str]:
     }
 
 
+def persons_of(due: Due) -> tuple[str, ...]:
+    """The person whose cap the post is about, or nobody."""
+    return (str(json.loads(due.reason)["person"]),)
+
+
 def reached_shape(due: Due, names: Mapping[str, str], now: float, manner: Manner) -> Shape:
     """The post that a cap is reached, one a room."""
     said, texts = json.loads(due.reason), manner.texts

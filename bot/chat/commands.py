@@ -10,17 +10,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from bot.chat import views
-from bot.chat.amounts import (
-    budget_with,
-    limit_reached,
-    of_limit,
-    raise_of,
-    reached,
-    spent,
-)
 from bot.chat.desk import Desk
 from bot.chat.facts import gather
 from bot.chat.heard import Heard, goal_id
+from bot.chat.money_commands import MoneyCommands
 from bot.chat.ownership import Ownership
 from bot.chat.parse import Command, objective
 from bot.chat.people_commands import PeopleCommands
@@ -28,7 +21,6 @@ from bot.chat.rights import Act, may
 from bot.chat.verbs import OF_ANYBODY, OF_GOAL
 from bot.errors import BadInput, Refused
 from bot.goals.events import (
-    BudgetSet,
     Cancelled,
     Event,
     GoalOpened,
@@ -59,6 +51,7 @@ class Commands:
         self._desk = desk
         self._people = PeopleCommands(desk, self.may)
         self._ownership = Ownership(desk, self.commit)
+        self._money = MoneyCommands(desk, self.commit)
         self._asked_to_cancel: dict[tuple[str, str], float] = {}
         self._picks: dict[tuple[str, Place], tuple[Command, tuple[Goal, ...]]] = {}
 
@@ -83,6 +76,8 @@ class Commands:
                 await self.start(heard, command.text)
             case "ask":
                 await self.ask(heard, command.text)
+            case "spend":
+                await self._money.spend(heard, command)
             case "list":
                 await self._list(heard, command.text)
             case "help":
@@ -176,7 +171,7 @@ class Commands:
             "cancel": self._cancel,
             "edit": self._edit,
             "reopen": self._reopen,
-            "budget": self._budget,
+            "budget": self._money.budget,
             "tasks": self._tasks,
             "trace": self._trace,
             "owner": self._ownership.hand_over,
@@ -197,9 +192,12 @@ class Commands:
             "state": texts(f"state.{now.state}") if now else "",
             "number": now.decision.number if now and now.decision else "",
             "message": str(error),
-            **(self._used_up(now) if now else {"used": "", "raise_by": ""}),
+            **(self._money.used_up(now) if now else {"used": "", "raise_by": ""}),
+            **(await self._money.held(heard, now) if now else {}),
         }
-        await self.answer(heard, texts.first(f"refused.{error.code}", "refused.other", **values))
+        is_cancelled = error.code == "final" and now is not None and now.state is State.CANCELLED
+        code = "cancelled" if is_cancelled else error.code
+        await self.answer(heard, texts.first(f"refused.{code}", "refused.other", **values))
 
     async def _goal(self, heard: Heard, command: Command) -> Goal | None:
         """The goal that a command is about, or None after asking or explaining."""
@@ -240,7 +238,8 @@ class Commands:
         await self.answer(heard, texts("said.which", lines="\n".join(lines)))
 
     async def _status(self, heard: Heard, goal: Goal, command: Command) -> None:
-        facts = await gather(goal, self._desk.journal, self._desk.rooms, self._desk.clock.now())
+        desk = self._desk
+        facts = await gather(goal, desk.journal, desk.rooms, desk.clock.now(), spending=desk.spending)
         manner = self._desk.manner_in(heard.message.place)
         await self.answer(heard, views.status_text(facts, manner))
 
@@ -299,32 +298,6 @@ class Commands:
         quoted = {"new": views.quoted(command.text), "old": views.quoted(old)}
         told = self._told("said.edited", goal, **quoted)
         await self.commit(heard, goal, edited, contents=(content,), told=told)
-
-    async def _budget(self, heard: Heard, goal: Goal, command: Command) -> None:
-        texts, amount = self._desk.manner.texts, command.amount
-        if amount is None:
-            limits = views.budget_text(goal.budget, self._desk.manner)
-            values = {"goal": self._name(goal), "spent": spent(goal, texts), "budget": limits}
-            await self.answer(heard, texts("said.budget", **values))
-            return
-        if goal.is_final:
-            raise Refused("The goal has ended.", code="final")
-        budget = budget_with(goal, amount, texts)
-        rests = goal.state in (State.PAUSED, State.BLOCKED, State.OVER_BUDGET)
-        still = goal.state is State.OVER_BUDGET and bool(reached(budget, goal.ledger))
-        resumed = (Resumed(heard.person),) if amount.resumes and rests and not still else ()
-        key = "still" if still else "resumed" if resumed else "resume" if rests else "set"
-
-        def told(applied: Applied) -> str:
-            return texts(
-                f"said.budget_set.{key}",
-                goal=self._name(goal),
-                budget=views.budget_text(budget, self._desk.manner),
-                spent=spent(applied.goal, texts),
-                **self._used_up(applied.goal),
-            )
-
-        await self.commit(heard, goal, BudgetSet(heard.person, budget), *resumed, told=told)
 
     async def _reopen(self, heard: Heard, goal: Goal, command: Command) -> None:
         texts = self._desk.manner.texts
@@ -387,13 +360,6 @@ class Commands:
     async def _objective(self, goal: Goal) -> str:
         texts = await self._desk.journal.contents(goal.session, (goal.objective,))
         return texts.get(goal.objective, "")
-
-    def _used_up(self, goal: Goal) -> dict[str, str]:
-        """What a goal has used up of its budget, and a raise that lets it go on."""
-        texts = self._desk.manner.texts
-        units = reached(goal.budget, goal.ledger) or (limit_reached(goal) or "usd",)
-        used = texts("list_of").join(of_limit(goal, unit, texts) for unit in units)
-        return {"used": used, "raise_by": raise_of(goal, units[0], texts)[0]}
 
     def _name(self, goal: Goal) -> str:
         return self._desk.name(goal)

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from bot.chat.caps import persons_of, reached_shape
 from bot.chat.cards import Closed, closed, number_in
 from bot.chat.facts import Manner, gather
 from bot.chat.posts import shape
@@ -22,6 +23,7 @@ from bot.ports.chat import Chat, Outgoing, Place, Shape
 from bot.ports.clock import Clock
 from bot.ports.journal import Journal
 from bot.ports.mail import Due, Outbox, Rooms
+from bot.ports.spending import Spending
 from bot.redaction import Redactor
 
 log = logging.getLogger(__name__)
@@ -61,6 +63,8 @@ class Delivery:
         self._manner = manner
         self._manner_in = manner_in or (lambda place: manner)
         self._clock = clock
+        self.spending: Spending | None = None
+        """Where there is one, the status message tells how much of the day's caps is spent."""
         self._look = asyncio.Event()
         self._draining = asyncio.Lock()
 
@@ -142,12 +146,19 @@ class Delivery:
 
     async def _shape(self, due: Due) -> Shape:
         now = self._clock.now()
+        if due.kind == "cap":
+            people = await self._rooms.people([person for person in persons_of(due) if person])
+            names = {person: speaker.name for person, speaker in people.items()}
+            return reached_shape(due, names, now, self._manner)
         if due.kind == "reply" or not due.goal:
             return await self._reply(due)
         goal = await self._journal.goal(due.goal)
         card = await self._card(due) if due.kind == "card" else None
         further = {due.content, card.decision.text if card else ""} - {""}
-        facts = await gather(goal, self._journal, self._rooms, now, tuple(further), card)
+        spending = self.spending if due.kind == "status" else None
+        facts = await gather(
+            goal, self._journal, self._rooms, now, tuple(further), card, spending=spending
+        )
         return shape(due, facts, self._manner_in(due.place))
 
     async def _card(self, due: Due) -> Closed | None:

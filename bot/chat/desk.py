@@ -16,6 +16,7 @@ from bot.ports.doors import Claims, Notices, Offers
 from bot.ports.journal import Journal
 from bot.ports.mail import Inbox, Outbox, Rooms, Thread
 from bot.ports.people import Answer, Note
+from bot.ports.spending import Spending
 
 Wake = Callable[[str, Sequence[Instruction]], None]
 """Told after a commit: the goal may be due, and what was asked for (a turn to stop)."""
@@ -44,6 +45,7 @@ class Desk:
     manner: Manner
     allow_list: AllowList
     doors: Doors
+    spending: Spending | None = None
     posted: Callable[[], None] = _nothing
     """Told when there is something to deliver."""
 

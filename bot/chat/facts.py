@@ -10,6 +10,7 @@ from bot.chat.texts import Texts
 from bot.goals.goal import Goal
 from bot.ports.journal import Journal, Task
 from bot.ports.mail import Rooms
+from bot.ports.spending import Share, Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Facts:
     names: Mapping[str, str] = field(default_factory=dict)
     """Of people, by person id."""
     now: float = 0.0
+    shares: tuple[Share, ...] = ()
+    """Of the day's caps, where the message tells of them."""
     closed: Closed | None = None
     """Of a card that is edited: its decision."""
 
@@ -58,6 +61,8 @@ async def gather(
     now: float,
     further: tuple[str, ...] = (),
     closed: Closed | None = None,
+    *,
+    spending: Spending | None = None,
 ) -> Facts:
     """Read what messages about `goal` show; `further` are content hashes beside its own."""
     decision = goal.decision.text if goal.decision else ""
@@ -73,5 +78,6 @@ async def gather(
         await journal.tasks(goal.id) if goal.kind == "goal" else (),
         {person: speaker.name for person, speaker in people.items()},
         now,
+        await spending.shares(goal) if spending is not None and not goal.is_final else (),
         closed,
     )

@@ -35,6 +35,7 @@ _MENTION: Final = re.compile(rf"@{NAME}\b[:,]?", re.IGNORECASE)
 _NOWHERE: Final = Place("console", "", "")
 _GOAL: Final = re.compile(r"[gG]([0-9]{1,9})")
 _QUOTES: Final = (('"', '"'), ("“", "”"), ("'", "'"), ("«", "»"), ("„", "“"))
+_SCOPES: Final = frozenset({"", "today", "week", "room", "mine", "model"})
 _AND_RESUME: Final = re.compile(r"(.*\S)\s+and\s+resume", re.IGNORECASE | re.DOTALL)
 
 
@@ -176,6 +177,8 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
         case Takes.SCOPE:
             scope = after.lower()
             return Command(verb, text=scope) if scope in {"", "mine", "room"} else None
+        case Takes.SPENT:
+            return _spent(verb, after)
         case Takes.VERB | Takes.WORD:
             return None if len(after.split()) > 1 else Command(verb, text=after.lower())
         case Takes.TEXT:
@@ -199,6 +202,16 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
             return Command(verb, text=after) if len(after.split()) == 1 else None
 
 
+def _spent(verb: Verb, after: str) -> Command | None:
+    goal, rest = _goal(after)
+    scope, _, name = rest.partition(" ")
+    if goal is not None:
+        return None if rest else Command(verb, goal)
+    if scope.lower() == "person" and len(name.split()) == 1:
+        return Command(verb, text=f"person {name.strip()}")
+    return Command(verb, text=rest.lower()) if rest.lower() in _SCOPES else None
+
+
 def _with_text(verb: Verb, goal: int | None, text: str, texts: Texts) -> Command:
     if not verb.is_served:
         return Command(verb, text=text)
@@ -212,7 +225,9 @@ def _with_amount(verb: Verb, after: str, texts: Texts) -> Command | None:
     resumes = _AND_RESUME.fullmatch(rest)
     amount = read_amount(resumes[1] if resumes else rest, texts)
     if amount is None:
-        if rest and any(letter.isdigit() for letter in rest) and len(rest.split()) <= 2:
+        words = (resumes[1] if resumes else rest).split()
+        has_number = any(letter.isdigit() for letter in rest)
+        if rest and (len(words) <= 1 or (has_number and len(words) <= 2)):
             raise BadInput(texts("bad.amount"))
         return None if rest else Command(verb, goal)
     return Command(verb, goal, amount=replace(amount, resumes=resumes is not None))

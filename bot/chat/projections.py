@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.chat.facts import Manner
+from bot.chat.status import shown_state
 from bot.chat.views import describe
 from bot.goals.events import Event
 from bot.goals.goal import Goal
@@ -44,7 +45,7 @@ def goal_row(row: GoalRow, objective: str, manner: Manner) -> Row:
         "goal": manner.texts("goal", number=goal.number),
         "id": goal.id,
         "state": goal.state.value,
-        "shown_state": manner.texts(f"state.{goal.state}"),
+        "shown_state": manner.texts(f"state.{shown_state(goal)}"),
         "owner": row.owner,
         "objective": objective,
         "turns": goal.turn,

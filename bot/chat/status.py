@@ -1,6 +1,7 @@
 """The status message: one a goal, edited in place. Pure."""
 
 from bot.chat.amounts import spent, spent_of
+from bot.chat.caps import held_by, warnings
 from bot.chat.facts import Facts, Manner
 from bot.chat.times import clock_time, duration, moment
 from bot.goals.goal import Goal, State
@@ -38,16 +39,23 @@ def status(facts: Facts, manner: Manner) -> Shape:
     """How the goal stands now."""
     goal, texts = facts.goal, manner.texts
     return Shape(
-        glyph=GLYPHS[goal.state],
-        word=texts(f"state.{goal.state}"),
+        glyph=GLYPHS[shown_state(goal)],
+        word=texts(f"state.{shown_state(goal)}"),
         facts=(texts("goal", number=goal.number), *_facts(facts, manner)),
         body=facts.text(goal.objective),
         now=_now(facts, manner),
         tasks=tuple((task.title, task.state) for task in facts.tasks),
-        buttons=(*buttons(manner, *_BUTTONS[goal.state]), details(manner)),
+        notes=warnings(facts, manner),
+        buttons=(*buttons(manner, *_offered(goal)), details(manner)),
         goal=goal.id,
         state=goal.state,
     )
+
+
+def shown_state(goal: Goal) -> State:
+    """The state as people are told it: a goal that waits for its turn is queued, as one not begun."""
+    is_queued = goal.state is State.WAITING and goal.wait is not None and goal.wait.kind == "slot"
+    return State.READY if is_queued else goal.state
 
 
 def turns(goal: Goal, manner: Manner) -> str:
@@ -65,6 +73,11 @@ def details(manner: Manner) -> Button:
     return Button("trace", manner.texts("button.details"))
 
 
+def _offered(goal: Goal) -> tuple[str, ...]:
+    is_held = goal.state is State.WAITING and goal.wait is not None and goal.wait.is_held
+    return ("pause", "cancel") if is_held else _BUTTONS[goal.state]
+
+
 def _facts(facts: Facts, manner: Manner) -> tuple[str, ...]:
     goal, texts = facts.goal, manner.texts
     if goal.is_final:
@@ -75,6 +88,8 @@ def _facts(facts: Facts, manner: Manner) -> tuple[str, ...]:
         return (money,)
     if goal.state is State.PAUSED:
         return texts("by", name=facts.name(goal.by, texts)), money
+    if shown_state(goal) is State.READY and goal.state is State.WAITING:
+        return (money,)
     if goal.state is State.WAITING and goal.wait is not None:
         until = moment(goal.wait.until, facts.now, manner.zone, texts)
         return texts("until", time=until), money
@@ -91,6 +106,8 @@ def _now(facts: Facts, manner: Manner) -> str:
     match goal.state:
         case State.READY if goal.turn == 0:
             return texts("status.opening")
+        case State.WAITING if goal.wait is not None and goal.wait.is_held:
+            return held_by(goal.wait, facts, manner)
         case State.WAITING if goal.wait is not None:
             why = facts.text(goal.wait.reason)
             return why or texts(f"wait.{goal.wait.kind}", ref=goal.wait.ref)

@@ -25,6 +25,7 @@ class Takes(Enum):
     AMOUNT = "[G12] <amount> [and resume]"
     TEXT = "<text>"
     GOAL_AND_TEXT = "[G12] <text>"
+    SPENT = "[today|week|room|mine|model|person @name|G12]"
     VERB = "[verb]"
     ENTRY = "[@name [role] [here]] [remove @name]"
     SETTING = "[key value]"
@@ -69,6 +70,7 @@ _SERVED: Final = (
     Verb("reopen", Takes.GOAL_AND_TEXT, Act.START, "<what is missing>"),
     Verb("edit", Takes.GOAL_AND_TEXT, Act.EDIT, "<objective>"),
     Verb("budget", Takes.AMOUNT, Act.BUDGET),
+    Verb("spend", Takes.SPENT, Act.SEE),
     Verb("tasks", Takes.GOAL, Act.SEE),
     Verb("trace", Takes.GOAL, Act.SEE),
     Verb("owner", Takes.PERSON, Act.HAND_OVER),
@@ -89,7 +91,7 @@ _LACKING: Final = (
         _lacking(name)
         for name in (
             "follow", "unfollow", "notify", "gate", "schedule", "watch", "hook", "files", "open",
-            "memory", "permissions", "hold", "release", "spend", "rewind", "fork", "forget",
+            "memory", "permissions", "hold", "release", "rewind", "fork", "forget",
         )
     ),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from bot.chat.amounts import LEAST_NANO_USD, count, spent, spent_of, usd
 from bot.chat.facts import Facts, Manner
 from bot.chat.posts import asked, reason
-from bot.chat.status import status
+from bot.chat.status import shown_state, status
 from bot.chat.times import clock_time
 from bot.chat.verbs import START, VERBS, example, help_line, served
 from bot.goals.events import Event
@@ -63,7 +63,7 @@ def list_text(goals: Sequence[tuple[Goal, str]], more: int, scope: str, manner: 
         texts(
             "said.list.line",
             goal=texts("goal", number=goal.number),
-            state=texts(f"state.{goal.state}"),
+            state=texts(f"state.{shown_state(goal)}"),
             facts=spent(goal, texts) if goal.is_final else spent_of(goal, texts),
             objective=one_line(objective),
         )

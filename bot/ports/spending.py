@@ -10,7 +10,7 @@ from typing import Protocol
 
 from bot.goals.caps import Scope
 from bot.goals.goal import Goal
-from bot.ports.chat import Network
+from bot.ports.chat import Network, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Bill:
     owner_name: str
     room_id: str
     network: Network
+    workspace: str
     room: str
     role: str
     model: str
@@ -55,6 +56,9 @@ class Spending(Protocol):
 
     async def shares(self, goal: Goal) -> tuple[Share, ...]:
         """Today's share of each cap that the goal is charged to."""
+
+    async def shares_of(self, person: str, place: Place) -> tuple[Share, ...]:
+        """Today's share of each cap of a person and of a room."""
 
     async def sweep(self) -> tuple[str, ...]:
         """Let go what a cap or a full house holds and need not hold any more; returns the goals."""

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from bot.chat.texts.english import ENGLISH as OF_CHATS
+from bot.chat.texts.english_money import MONEY
 from bot.chat.texts.english_upkeep import UPKEEP
 
 DEFAULT: Final = "en"
-ENGLISH: Final[Mapping[str, str]] = {**OF_CHATS, **UPKEEP}
+ENGLISH: Final[Mapping[str, str]] = {**OF_CHATS, **MONEY, **UPKEEP}
 CATALOGUE: Final[Mapping[str, Mapping[str, str]]] = {DEFAULT: ENGLISH}
 
 

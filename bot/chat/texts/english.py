@@ -245,7 +245,6 @@ ENGLISH: Final[Mapping[str, str]] = {
     "refused.one_goal": (
         "This thread has a live goal, {goal}. Say it in the room to start another, or `edit` it."
     ),
-    "refused.cap": "{message}",
     "refused.not_final": "{goal} has not ended: say what is missing in its thread.",
     "refused.other": "{message}",
     # Bad input.
