@@ -41,6 +41,7 @@ from bot.settings_sources import (
     FileVariables,
     Leaf,
     Origin,
+    Variables,
     found_file,
     not_json,
     origins,
@@ -269,7 +270,8 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """What is passed in, variables, files that variables name, the settings file."""
         toml = TomlConfigSettingsSource(settings_cls, cls.config_file)
-        return init_settings, env_settings, FileVariables(settings_cls), toml
+        variables, files = Variables(settings_cls), FileVariables(settings_cls)
+        return init_settings, variables, files, toml
 
     @property
     def database_url(self) -> str:

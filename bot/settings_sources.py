@@ -43,6 +43,14 @@ class Origin:
 DEFAULT: Final = Origin("default")
 
 
+class Variables(EnvSettingsSource):
+    """The variables `HEADWAY_X`."""
+
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        others = {name for name, _ in _named(self.settings_cls).values()}
+        return parse_env_vars({k: v for k, v in os.environ.items() if k not in others})
+
+
 class FileVariables(EnvSettingsSource):
     """The variables `HEADWAY_X_FILE`: each names a file that holds the value of `X`.
 
@@ -50,18 +58,8 @@ class FileVariables(EnvSettingsSource):
     """
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
-        named = file_variables(os.environ, self.settings_cls.model_fields)
+        named = _named(self.settings_cls)
         return parse_env_vars({name: _content(*named[name]) for name in named})
-
-
-def file_variables(environ: Mapping[str, str], known: Iterable[str]) -> dict[str, tuple[str, Path]]:
-    """By the name of the variable whose value it holds: the variable that names a file, and the file."""
-    own = {PREFIX + name.upper() for name in known}
-    return {
-        name.removesuffix(OF_FILE): (name, Path(path))
-        for name, path in environ.items()
-        if name.startswith(PREFIX) and name.endswith(OF_FILE) and name not in own and path
-    }
 
 
 def places() -> tuple[Path, ...]:
@@ -97,10 +95,9 @@ def origins(
 ) -> dict[Leaf, Origin]:
     """Where each value that is not a default comes from."""
     found: dict[Leaf, Origin] = {(name,): Origin("flag", _flag(name)) for name in flags}
-    names = settings_cls.model_fields
-    for leaf in _leaves(EnvSettingsSource(settings_cls)()):
+    for leaf in _leaves(Variables(settings_cls)()):
         found.setdefault(leaf, Origin("variable", _variable(leaf, os.environ)))
-    files = file_variables(os.environ, names)
+    files = _named(settings_cls)
     for leaf in _leaves(FileVariables(settings_cls)()):
         variable, file = files[_variable(leaf, files)]
         found.setdefault(leaf, Origin("file", f"{file} ({variable})"))
@@ -152,6 +149,16 @@ def not_json(told: str) -> str:
     field = re.search(r'field "(\w+)"', told)
     variable = PREFIX + field[1].upper() if field else f"A {PREFIX}* variable"
     return f"{variable} is not JSON, as a list or a table has to be. Mend or unset it."
+
+
+def _named(settings_cls: type[BaseSettings]) -> dict[str, tuple[str, Path]]:
+    """By the variable whose value a file holds: the variable that names the file, and the file."""
+    own = {PREFIX + name.upper() for name in settings_cls.model_fields}
+    return {
+        name.removesuffix(OF_FILE): (name, Path(path))
+        for name, path in os.environ.items()
+        if name.startswith(PREFIX) and name.endswith(OF_FILE) and name not in own and path
+    }
 
 
 def _content(variable: str, path: Path) -> str:
