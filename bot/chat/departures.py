@@ -49,16 +49,17 @@ class Departures:
         rooms: Rooms,
         notices: Notices,
         manner: Manner,
-        wake: Wake,
-        posted: Callable[[], None],
+        wake: Wake = lambda goal, instructions: None,
+        posted: Callable[[], None] = lambda: None,
     ) -> None:
+        """`wake`, `posted`: told of a goal that rests, and of something to deliver."""
         self._allow_list = allow_list
         self._journal = journal
         self._rooms = rooms
         self._notices = notices
         self._manner = manner
-        self._wake = wake
-        self._posted = posted
+        self.wake = wake
+        self.posted = posted
 
     async def look(self) -> None:
         """Let every goal rest whose owner has lost their rights, and tell each room once."""
@@ -98,7 +99,7 @@ class Departures:
         note = Note(session, f"lost:{newest}:{max(goal.seq for goal in goals)}", text, reason)
         key = _key(place, owner)
         if await self._notices.say_once(key, every_s=FOREVER_S, answer=Answer((note,))):
-            self._posted()
+            self.posted()
         for goal in goals:
             await self._rest(goal, why)
 
@@ -111,8 +112,8 @@ class Departures:
         except (IllegalMove, Refused) as error:
             log.info("Goal %s rests already: %s", goal.id, error)
             return
-        self._wake(goal.id, applied.instructions)
-        self._posted()
+        self.wake(goal.id, applied.instructions)
+        self.posted()
 
     async def _card(self, place: Place, owner: str, why: str, goals: Sequence[Goal]) -> str:
         texts = self._manner.texts

@@ -7,7 +7,6 @@ two parts; otherwise nothing is.
 
 import asyncio
 import contextlib
-import getpass
 import logging
 import os
 import signal
@@ -26,11 +25,10 @@ from bot.agent.agent_settings import AgentSettings
 from bot.agent.audit import Audits, AuditSettings
 from bot.agent.probe import SandboxProbe
 from bot.agent.turn import Turns
-from bot.chat.commands import Desk
 from bot.chat.delivery import Delivery
+from bot.chat.departures import Departures
 from bot.chat.facts import Manner
 from bot.chat.intake import Intake
-from bot.chat.rights import console_only
 from bot.chat.screening import Screening
 from bot.errors import HeadwayError
 from bot.goals.goal import State
@@ -47,6 +45,14 @@ from bot.wiring.endpoint import build_model, open_model
 from bot.wiring.folder import owned, prepare_folder
 from bot.wiring.holding import HoldDesk
 from bot.wiring.names import Names, names_of, take_over
+from bot.wiring.people import (
+    Entitled,
+    build_intake,
+    follow,
+    open_allow_list,
+    watch_owners,
+    with_worker,
+)
 from bot.wiring.sandbox import build_sandbox, discreet_sandbox, open_sandbox
 from bot.wiring.secrets import (
     LOOK_S,
@@ -170,16 +176,31 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
             manner,
             clock,
             redactor,
+            lambda place: manner.in_zone(allow_list.settings(place).zone),
         )
+        allow_list = await open_allow_list(settings, names, store)
+        departures = watch_owners(allow_list, store, manner)
         alarms = Alarms()
         turns = _turns(settings, clock, store, model, sandbox)
         audits = _audits(settings, clock, store, model)
         worker = _worker(
-            settings, names, clock, store, sandbox, alarms, turns, audits, model.withdraw
+            settings,
+            names,
+            clock,
+            store,
+            sandbox,
+            alarms,
+            turns,
+            audits,
+            model.withdraw,
+            departures,
         )
         if not names.is_shared:
             told.heard += [turns.heard, audits.heard]
-        intake = _intake(settings, names, clock, store, worker, delivery, manner)
+        with_worker(departures, worker, delivery.notify)
+        intake = build_intake(
+            settings, names, clock, store, worker.wake, delivery.notify, manner, allow_list
+        )
         told.posted = delivery.notify
         screening = Screening(intake.receive, store.rooms, store.outbox, redactor, manner)
         watch.parts = Parts(store, claude, confined, worker, alarms)
@@ -204,6 +225,9 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
             asyncio.create_task(worker.run(), name="worker"),
             asyncio.create_task(intake.run(), name="intake"),
             asyncio.create_task(delivery.run(), name="delivery"),
+            asyncio.create_task(
+                follow(allow_list, departures, is_shared=names.is_shared), name="people"
+            ),
             asyncio.create_task(console.listen(heard), name="console"),
         )
         watch.listens("console", parts[-1])
@@ -268,33 +292,6 @@ async def run_until_stopped(
             await task
 
 
-def _intake(
-    settings: Settings,
-    names: Names,
-    clock: Clock,
-    store: Store,
-    worker: Worker,
-    delivery: Delivery,
-    manner: Manner,
-) -> Intake:
-    desk = Desk(
-        inbox=store.inbox,
-        journal=store.journal,
-        rooms=store.rooms,
-        outbox=store.outbox,
-        clock=clock,
-        budget=settings.budget,
-        wake=worker.wake,
-        manner=manner,
-        posted=delivery.notify,
-    )
-    return Intake(
-        desk,
-        console_only(getpass.getuser()),
-        names.is_ours,
-    )
-
-
 def _turns(
     settings: Settings, clock: Clock, store: Store, model: Model, sandbox: Sandbox | None
 ) -> Turns:
@@ -342,6 +339,7 @@ def _worker(
     turns: Turns,
     audits: Audits,
     rest: Callable[[str], None],
+    departures: Departures,
 ) -> Worker:
     parked = Parked(store.journal, clock, settings.limits, SandboxProbe(sandbox))
     return Worker(
@@ -349,7 +347,7 @@ def _worker(
         journal=store.journal,
         leases=store.leases,
         runners={
-            State.READY: turns,
+            State.READY: Entitled(turns, departures, store.journal),
             State.WORKING: turns,
             State.AUDITING: audits,
             State.WAITING: parked,

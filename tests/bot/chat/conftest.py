@@ -10,11 +10,12 @@ import pytest
 from adapters.console.connection import ConsoleChat
 from adapters.console.parse import Edited, Posted, Taken
 from adapters.console.room import RoomFile, room_path
-from bot.chat.commands import Desk
+from bot.chat.allow_list import AllowList
 from bot.chat.delivery import Delivery
+from bot.chat.departures import Departures
+from bot.chat.desk import Desk
 from bot.chat.facts import Manner
 from bot.chat.intake import Intake
-from bot.chat.rights import console_only
 from bot.goals.events import Event
 from bot.goals.goal import Goal
 from bot.goals.instructions import Instruction
@@ -22,6 +23,7 @@ from bot.goals.limits import DEFAULT_BUDGET
 from bot.ports.chat import Shape, Speaker
 from bot.ports.journal import Content, Task, Unit
 from bot.ports.plain import plain
+from bot.wiring.people import ConsoleMembers
 from tests.doubles.clock import HandClock
 from tests.doubles.store import MemoryStore
 
@@ -40,6 +42,22 @@ class Bench:
         self.store = MemoryStore(self.clock)
         self.console = ConsoleChat(self.folder, self.clock)
         self.manner = Manner(zone=ZoneInfo("Europe/Berlin"))
+        self.allow_list = AllowList(
+            self.store.people,
+            self.store.doors,
+            self.store.rooms,
+            ConsoleMembers(),
+            lambda place, id: place.network == "console" and id == "ann",
+        )
+        self.departures = Departures(
+            self.allow_list,
+            self.store.journal,
+            self.store.rooms,
+            self.store.doors,
+            self.manner,
+            self._wake,
+        )
+        self.allow_list.changed = self.departures.look
         self.desk = Desk(
             self.store.inbox,
             self.store.journal,
@@ -49,8 +67,10 @@ class Bench:
             budget=DEFAULT_BUDGET,
             wake=self._wake,
             manner=self.manner,
+            allow_list=self.allow_list,
+            doors=self.store.doors,
         )
-        self.intake = Intake(self.desk, console_only("ann"))
+        self.intake = Intake(self.desk, self.allow_list.of)
         self.delivery = Delivery(
             self.store.outbox,
             self.store.journal,
@@ -58,6 +78,7 @@ class Bench:
             (self.console,),
             self.manner,
             self.clock,
+            manner_in=self.desk.manner_in,
         )
         self._file = RoomFile(room_path(self.folder))
         self.posts: dict[str, Shape] = {}

@@ -1,0 +1,156 @@
+"""
+The people of a process: its allow-list, what happens when an owner is lost, and requests about them.
+
+Rule: on the console the system's user is an admin by nature: whoever can open the state folder can do
+      all that an admin can. Everybody else is on the list, or a stranger.
+"""
+
+import asyncio
+import getpass
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from adapters.store.open import Store
+from bot.chat.allow_list import AllowList, unmatched
+from bot.chat.departures import Departures
+from bot.chat.desk import Desk, Wake
+from bot.chat.facts import Manner
+from bot.chat.intake import Intake
+from bot.goals.goal import Goal, State
+from bot.ports.chat import Place, Speaker
+from bot.ports.clock import Clock
+from bot.ports.journal import Lease
+from bot.ports.people import Subject
+from bot.ports.room_settings import RoomSettings
+from bot.settings import Settings
+from bot.wiring.names import Names
+from scheduler.worker import Runner, Worker
+
+log = logging.getLogger(__name__)
+
+NETWORKS: Final = frozenset({"console"})
+"""Those that this version connects to."""
+
+
+class ConsoleMembers:
+    """Port Members, of the console: one room, of whoever can open the state folder."""
+
+    async def is_member(self, room: Place, who: Speaker) -> bool:
+        """Everybody who speaks at the console is in its room."""
+        return room.network == "console"
+
+    async def is_in_group(self, group: Subject, who: Speaker) -> bool:
+        """The console has no groups."""
+        return False
+
+    async def is_direct(self, place: Place) -> bool:
+        """It is the room of whoever can open the state folder."""
+        return place.network == "console"
+
+
+def is_operator(names: Names) -> Callable[[Place, str], bool]:
+    """Whether somebody is an admin by nature: the system's user, at this process's own console."""
+    user = getpass.getuser()
+
+    def check(place: Place, id: str) -> bool:
+        return place.network == "console" and id == user
+
+    return check
+
+
+def room_defaults(settings: Settings) -> RoomSettings:
+    """What a room's settings are where nobody has set them."""
+    return RoomSettings(budget_usd=settings.budget_usd)
+
+
+async def open_allow_list(settings: Settings, names: Names, store: Store) -> AllowList:
+    """The list as it is now. Entries that can match nobody are reported."""
+    allow_list = AllowList(
+        store.people,
+        store.doors,
+        store.rooms,
+        ConsoleMembers(),
+        is_operator(names),
+        room_defaults(settings),
+    )
+    await allow_list.load()
+    entries = allow_list.register.entries
+    idle = unmatched(allow_list.register, NETWORKS)
+    if idle:
+        every = "It matches nobody." if len(idle) == len(entries) else "The others count."
+        log.warning(
+            "The allow-list has %d entries of networks that are not connected (%s). %s Connect them, "
+            "or remove the entries: `headway allow`.",
+            len(idle),
+            ", ".join(sorted({entry.subject.network for entry in idle})),
+            every,
+        )
+    return allow_list
+
+
+def build_intake(
+    settings: Settings,
+    names: Names,
+    clock: Clock,
+    store: Store,
+    wake: Wake,
+    posted: Callable[[], None],
+    manner: Manner,
+    allow_list: AllowList,
+) -> Intake:
+    """What takes in what people say."""
+    desk = Desk(
+        inbox=store.inbox,
+        journal=store.journal,
+        rooms=store.rooms,
+        outbox=store.outbox,
+        clock=clock,
+        budget=settings.budget,
+        wake=wake,
+        manner=manner,
+        allow_list=allow_list,
+        doors=store.doors,
+        posted=posted,
+    )
+    return Intake(desk, allow_list.of, names.is_ours)
+
+
+def watch_owners(allow_list: AllowList, store: Store, manner: Manner) -> Departures:
+    """What happens when an owner is lost; `wake` and `posted` are set when those parts are there."""
+    departures = Departures(allow_list, store.journal, store.rooms, store.doors, manner)
+    allow_list.changed = departures.look
+    return departures
+
+
+class _Reads(Protocol):
+    async def goal(self, goal: str) -> Goal: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entitled:
+    """A runner that begins no turn of a goal whose owner may have none there any more."""
+
+    inner: Runner
+    departures: Departures
+    journal: _Reads
+
+    async def run(self, lease: Lease) -> Goal:
+        """Run the turn, or let the goal rest."""
+        if lease.goal.state is State.READY and await self.departures.lost(lease.goal):
+            return await self.journal.goal(lease.goal.id)
+        return await self.inner.run(lease)
+
+
+async def follow(allow_list: AllowList, departures: Departures, *, is_shared: bool) -> None:
+    """Look once at the owners as they are at the start; then at what other processes change."""
+    await departures.look()
+    if is_shared:
+        await allow_list.follow()
+    await asyncio.Event().wait()
+
+
+def with_worker(departures: Departures, worker: Worker, posted: Callable[[], None]) -> None:
+    """Tell the worker and the delivery of what departures cause."""
+    departures.wake, departures.posted = worker.wake, posted
