@@ -14,8 +14,6 @@ from zoneinfo import ZoneInfo
 
 import tzlocal
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     SecretStr,
     ValidationError,
@@ -33,7 +31,7 @@ from pydantic_settings import (
 from bot.errors import BadSettings
 from bot.goals.caps import SCOPES, Caps
 from bot.goals.limits import LEAST_BUDGET_TOKENS, Limits
-from bot.goals.money import NANO, Budget, Price
+from bot.goals.money import NANO, Budget
 from bot.settings_sources import (
     FILE_NAME,
     NESTED,
@@ -48,48 +46,9 @@ from bot.settings_sources import (
     refuse_unknown_variables,
     sentence,
 )
+from bot.settings_values import ModelPrice, default_state_dir
 
 KEY_FILE: Final = "secret.key"
-
-
-def default_state_dir() -> Path:
-    """`$XDG_STATE_HOME/headway`, else `~/.local/state/headway`, else `.headway` here."""
-    root = os.environ.get("XDG_STATE_HOME")
-    if root:
-        return Path(root) / "headway"
-    home = os.environ.get("HOME")
-    return Path(home) / ".local/state/headway" if home else Path(".headway")
-
-
-def default_key_file() -> Path:
-    """Where the secret key lies: `secret.key` among systemd's credentials, if it is there; else in
-    the user's configuration folder (`$XDG_CONFIG_HOME/headway`, `~/.config/headway`); without one,
-    in /etc/headway.
-    """
-    handed = os.environ.get("CREDENTIALS_DIRECTORY")
-    if handed and (Path(handed) / KEY_FILE).is_file():
-        return Path(handed) / KEY_FILE
-    root, home = os.environ.get("XDG_CONFIG_HOME"), os.environ.get("HOME")
-    if root or home:
-        return (Path(root) if root else Path(home or "") / ".config") / "headway" / KEY_FILE
-    return Path("/etc/headway") / KEY_FILE
-
-
-class ModelPrice(BaseModel):
-    """What a model costs, in dollars a million tokens. A cache class that is left out is as input."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cache_read: float | None = Field(default=None, ge=0)
-    cache_write: float | None = Field(default=None, ge=0)
-
-    def price(self) -> Price:
-        """In nano-dollars a token. An hour's cache costs what five minutes' does."""
-        write = _nano(self.input if self.cache_write is None else self.cache_write)
-        read = _nano(self.input if self.cache_read is None else self.cache_read)
-        return Price(_nano(self.input), write, write, read, _nano(self.output))
 
 
 class Settings(BaseSettings):
@@ -363,8 +322,12 @@ def traced(config: Path | None = None, **flags: Any) -> tuple[Settings, dict[Lea
     return settings, origins(Settings, flags, settings.config_file)
 
 
-def _nano(usd_a_million: float) -> int:
-    return round(usd_a_million * NANO / 1_000_000)
-
-
-__all__ = ["FILE_NAME", "PREFIX", "ModelPrice", "Settings", "read_settings", "traced"]
+__all__ = [
+    "FILE_NAME",
+    "PREFIX",
+    "ModelPrice",
+    "Settings",
+    "default_state_dir",
+    "read_settings",
+    "traced",
+]
