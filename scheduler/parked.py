@@ -10,7 +10,7 @@ from typing import Protocol
 
 from bot.goals.events import DecisionExpired, DecisionReminded, Event, WaitChecked, WaitFired
 from bot.goals.goal import Goal, State, Wait
-from bot.goals.limits import Limits
+from bot.goals.limits import SLOT_LOOK_S, Limits
 from bot.ports.clock import Clock
 from bot.ports.journal import Journal, Lease, Unit
 
@@ -60,6 +60,11 @@ class Parked:
         return None
 
     async def _looked(self, goal: Goal, wait: Wait, now: float) -> Event:
+        if wait.kind == "cap":
+            return WaitFired(wait.id, "day")
+        if wait.kind == "slot":
+            # Whoever ends a live goal lets it go; that nobody did is looked for beside this.
+            return WaitChecked(wait.id, next_at=now + SLOT_LOOK_S)
         if wait.kind == "process":
             return WaitFired(wait.id, "gone")
         if wait.kind == "probe":

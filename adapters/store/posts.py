@@ -110,6 +110,9 @@ def queue(
 
 def _shown_at(before: Goal | None, goal: Goal, at: float) -> float:
     """When the status message is to tell of the move."""
+    if before is None and goal.wait is not None:
+        # It is opened in the queue: there will be no quick end, and nothing else says so.
+        return at
     goes_on = before is not None and before.state in ACTIVE and goal.state in ACTIVE
     return max(goal.opened_at + STATUS_AFTER_S, at + STATUS_PAUSE_S if goes_on else at)
 

@@ -21,6 +21,7 @@ from bot.chat.replies import buttons_of
 from bot.errors import HeadwayError, OutcomeUnknown, StoreBusy, Wait
 from bot.ports.chat import Chat, Outgoing, Place, Shape
 from bot.ports.clock import Clock
+from bot.ports.holds import Holds
 from bot.ports.journal import Journal
 from bot.ports.mail import Due, Outbox, Rooms
 from bot.ports.spending import Spending
@@ -65,6 +66,8 @@ class Delivery:
         self._clock = clock
         self.spending: Spending | None = None
         """Where there is one, the status message tells how much of the day's caps is spent."""
+        self.holds: Holds | None = None
+        """Where there are any, the status message of a goal that is on hold says so."""
         self._look = asyncio.Event()
         self._draining = asyncio.Lock()
 
@@ -149,15 +152,22 @@ class Delivery:
         if due.kind == "cap":
             people = await self._rooms.people([person for person in persons_of(due) if person])
             names = {person: speaker.name for person, speaker in people.items()}
-            return reached_shape(due, names, now, self._manner)
+            return reached_shape(due, names, now, self._manner_in(due.place))
         if due.kind == "reply" or not due.goal:
             return await self._reply(due)
         goal = await self._journal.goal(due.goal)
         card = await self._card(due) if due.kind == "card" else None
         further = {due.content, card.decision.text if card else ""} - {""}
-        spending = self.spending if due.kind == "status" else None
+        is_status = due.kind == "status"
         facts = await gather(
-            goal, self._journal, self._rooms, now, tuple(further), card, spending=spending
+            goal,
+            self._journal,
+            self._rooms,
+            now,
+            tuple(further),
+            card,
+            spending=self.spending if is_status else None,
+            holds=self.holds if is_status else None,
         )
         return shape(due, facts, self._manner_in(due.place))
 
