@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict, fields
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo
 
 import tzlocal
@@ -46,9 +46,7 @@ from bot.settings_sources import (
     refuse_unknown_variables,
     sentence,
 )
-from bot.settings_values import ModelPrice, default_state_dir
-
-KEY_FILE: Final = "secret.key"
+from bot.settings_values import ModelPrice, default_key_file, default_state_dir
 
 
 class Settings(BaseSettings):

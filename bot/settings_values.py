@@ -2,10 +2,13 @@
 
 import os
 from pathlib import Path
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.goals.money import NANO, Price
+
+KEY_FILE: Final = "secret.key"
 
 
 def default_state_dir() -> Path:
