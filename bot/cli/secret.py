@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from bot.errors import AlreadyOwned, BadInput, HeadwayError
-from bot.ports.secrets import Named, Secrets
+from bot.ports.secrets import Named
 from bot.redaction import LEAST, mark
 from bot.settings import Settings
 from scheduler.control import Request, ask_owner
@@ -66,7 +66,9 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """List what is kept: names and hosts, the key, who set it and when; never a value."""
-    found = asyncio.run(_listed(_settings(context)))
+    from bot.wiring.secrets import listed
+
+    found = asyncio.run(listed(_settings(context)))
     rows = [_row(named, found[named]) for named in found]
     if as_json:
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
@@ -133,15 +135,6 @@ async def _asked(settings: Settings, request: Request) -> dict[str, Any]:
         raise
     assert answer is not None
     return answer
-
-
-async def _listed(settings: Settings) -> dict[Named, str]:
-    from bot.wiring import reading
-    from bot.wiring.secrets import checked
-
-    async with reading(settings) as store:
-        secrets: Secrets = store.secrets
-        return await checked(secrets)
 
 
 def _redactor() -> Any:

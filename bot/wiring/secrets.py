@@ -12,7 +12,9 @@ from typing import Any, Final
 from adapters.clock import WallClock
 from adapters.keys.sealing import KeySealing
 from adapters.keys.source import KeyFile, KeySetting, KeySource
+from adapters.store.look import look
 from adapters.store.open import open_store
+from adapters.store.reading import open_for_reading
 from bot.errors import HeadwayError, SecretsUnusable
 from bot.ports.secrets import Named, Secrets
 from bot.redaction import Redactor
@@ -46,10 +48,11 @@ async def learn_stored(redactor: Redactor, secrets: Secrets) -> None:
 
 async def learn_what_opens(redactor: Redactor, secrets: Secrets) -> None:
     """The same where it must not be in the way: for whoever only reads."""
-    try:
-        await learn_stored(redactor, secrets)
-    except HeadwayError as error:
-        log.warning("Stored secrets are not known here and cannot be left out: %s", error)
+    for named in await secrets.names():
+        try:
+            redactor.learn(named.name, await secrets.get(named.kind, named.name))
+        except (SecretsUnusable, KeyError) as error:
+            log.warning("A secret is not known here and cannot be left out: %s", error)
 
 
 @asynccontextmanager
@@ -122,16 +125,25 @@ def with_secrets(desk: SecretDesk, others: Answer) -> Answer:
     return answer
 
 
-async def checked(secrets: Secrets) -> dict[Named, str]:
-    """Every secret by name with why it does not open, or nothing where it does."""
+async def listed(settings: Settings) -> dict[Named, str]:
+    """Every secret with why it does not open, or nothing where it does; none without a database.
+
+    Raises:
+        StoreBusy, StoreUnusable: the database cannot be read.
+    """
+    if not look(settings.database_url, state_dir=settings.state_dir).is_there:
+        return {}
     found = {}
-    for named in await secrets.names():
-        try:
-            await secrets.get(named.kind, named.name)
-        except SecretsUnusable as error:
-            found[named] = str(error)
-        except KeyError:
-            continue
-        else:
-            found[named] = ""
+    async with open_for_reading(
+        settings.database_url, state_dir=settings.state_dir, sealing=sealing_of(settings)
+    ) as store:
+        for named in await store.secrets.names():
+            try:
+                await store.secrets.get(named.kind, named.name)
+            except SecretsUnusable as error:
+                found[named] = str(error)
+            except KeyError:
+                continue
+            else:
+                found[named] = ""
     return found
