@@ -106,8 +106,10 @@ def import_postgres(
     beside: str,
     finish: Callable[[Transaction], T],
     told: Told,
-) -> T:
+) -> tuple[T, bool]:
     """Fill the database with the rows in `folder`, and let `finish` write what follows from it.
+
+    Returns its result, and whether there were tables before.
 
     Args:
         beside: the schema that keeps the tables which are there now; empty: there should be none.
@@ -122,14 +124,15 @@ def import_postgres(
     try:
         with engine.begin() as outer:
             connection: Any = outer.connection.driver_connection
-            _make_room(connection, beside)
+            had_tables = _make_room(connection, beside)
             schema.migrate(outer, index["schema"])
             _import(connection, folder, index["tables"], told)
             schema.migrate(outer)
             [now] = connection.execute(
                 "SELECT extract(epoch FROM clock_timestamp())::float8"
             ).fetchone()
-            return finish(PostgresTransaction(connection, Compiler(POSTGRES), lambda: now))
+            transaction = PostgresTransaction(connection, Compiler(POSTGRES), lambda: now)
+            return finish(transaction), had_tables
     except psycopg.Error as error:
         raise translated(error) from error
     except DBAPIError as error:
@@ -175,7 +178,8 @@ def _write(connection: Connection, copy: sql.Composed, path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _make_room(connection: Connection, beside: str) -> None:
+def _make_room(connection: Connection, beside: str) -> bool:
+    """Move tables that are there out of the way; returns whether there were any."""
     connection.execute(_SAME_SCHEMA)
     [others] = connection.execute(_OTHERS).fetchone() or (0,)
     if others:
@@ -184,7 +188,7 @@ def _make_room(connection: Connection, beside: str) -> None:
             "stop every process that works on it first."
         )
     if _version(connection) is None:
-        return
+        return False
     if not beside:
         raise StoreUnusable(
             f"The database {connection.info.dbname} has tables of Headway already: give --replace, "
@@ -193,6 +197,7 @@ def _make_room(connection: Connection, beside: str) -> None:
     [here] = connection.execute("SELECT current_schema()").fetchone() or ("public",)
     rename = sql.SQL("ALTER SCHEMA {0} RENAME TO {1}; CREATE SCHEMA {0}")
     connection.execute(rename.format(sql.Identifier(here), sql.Identifier(beside)))
+    return True
 
 
 def _import(

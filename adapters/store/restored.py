@@ -22,18 +22,18 @@ from bot.ports.restored import Due, InFlight, RestoreReport
 
 EPOCHS: Final = 1_000_000
 """More than a goal can have been claimed since the backup."""
-AT_WORK: Final = ("ready", "working", "auditing", "waiting", "deciding")
+AT_WORK: Final = str(("ready", "working", "auditing", "waiting", "deciding"))
 
 _T: Final = METADATA.tables
 _G, _L, _O, _S = queries.GOAL, queries.LEASE, queries.OUTBOX, queries.SESSION
 _C, _R, _RR = queries.RESERVATION, _T["occurrence"], _T["restored"]
 _STEP, _DECISION, _WAIT = queries.STEP, queries.DECISION, queries.WAIT
 
-_JUMP: Final = update(_L).values(epoch=_L.c.epoch + EPOCHS, worker="", until=0.0)
+_JUMP: Final = update(_L).values(epoch=text(f"epoch + {EPOCHS}"), worker="", until=0.0)
 _DOUBT: Final = (
     update(_O)
     .values(state="unknown", looked_up=False)
-    .where(_O.c.state.in_(("pending", "claimed")))
+    .where(text("state IN ('pending', 'claimed')"))
 )
 _SETTLE: Final = queries.set_in(_S, "home").where(
     _S.c.home == bindparam("of_home"), text("home <> ''")
@@ -43,7 +43,7 @@ _REMEMBER: Final = queries.into(_RR).on_conflict_do_nothing()
 _MISS: Final = (
     update(_R)
     .values(state="missed", worker="", until=0.0)
-    .where(_R.c.due_at <= bindparam("of_now"), _R.c.state.in_(("due", "claimed")))
+    .where(_R.c.due_at <= bindparam("of_now"), text("state IN ('due', 'claimed')"))
 )
 
 _IS_HELD: Final = select(_T["hold"].c.scope).where(_T["hold"].c.scope == bindparam("of_scope"))
@@ -66,11 +66,11 @@ _TOOLS: Final = (
     .order_by(_G.c.number, _STEP.c.seq)
 )
 _UNSURE: Final = (
-    select(func.count()).select_from(_O).where(_O.c.state.in_(("pending", "claimed", "unknown")))
+    select(func.count()).select_from(_O).where(text("state IN ('pending', 'claimed', 'unknown')"))
 )
 _WORKING: Final = (
     select(_G.c.number)
-    .where(text("goal.kind = 'goal'"), _G.c.state.in_(AT_WORK))
+    .where(text(f"goal.kind = 'goal' AND goal.state IN {AT_WORK}"))
     .order_by(_G.c.number)
 )
 _DECISIONS: Final = (

@@ -80,10 +80,10 @@ def restore(
     beside: str,
     now: Callable[[], float],
     told: Told,
-) -> RestoreReport:
+) -> tuple[RestoreReport, str]:
     """Make the database that of the backup in `folder`, on hold, at today's schema.
 
-    Whoever calls owns the state folder.
+    Whoever calls owns the state folder. Returns where the former database is kept, too.
 
     Args:
         beside: what the name of what is replaced is given as its end.
@@ -95,13 +95,15 @@ def restore(
     if kind_of(url) == "postgresql":
         from adapters.store.export import import_postgres
 
-        return import_postgres(
+        name = beside.replace("-", "_")
+        report, had_tables = import_postgres(
             _address(url),
             folder / ROWS,
-            beside=beside.replace("-", "_").replace(".", ""),
+            beside=name,
             finish=lambda tx: settle(tx, origin),
             told=told,
         )
+        return report, f"schema {name} of the database" if had_tables else ""
     return _restore_sqlite(_path(url, state_dir), folder / FILE, origin, beside, now, told)
 
 
@@ -130,7 +132,7 @@ def upgrade(url: str, *, state_dir: Path, told: Told) -> str:
 
 def _restore_sqlite(
     path: Path, backup: Path, origin: Origin, beside: str, now: Callable[[], float], told: Told
-) -> RestoreReport:
+) -> tuple[RestoreReport, str]:
     from adapters.store import sqlite
 
     draft = path.with_name(f"{path.name}.unfinished")
@@ -141,13 +143,13 @@ def _restore_sqlite(
             copy_sqlite(backup, draft, sqlite.translated, told)
             report = _settled(draft, origin, now)
             flush(draft)
-            _keep_beside(path, beside)
+            kept = _keep_beside(path, beside)
             draft.replace(path)
             flush(path.parent)
         except BaseException:
             _remove(draft)
             raise
-    return report
+    return report, kept
 
 
 def _settled(draft: Path, origin: Origin, now: Callable[[], float]) -> RestoreReport:
@@ -165,12 +167,12 @@ def _settled(draft: Path, origin: Origin, now: Callable[[], float]) -> RestoreRe
     return report
 
 
-def _keep_beside(path: Path, beside: str) -> None:
+def _keep_beside(path: Path, beside: str) -> str:
     """Give the database that is there a second name, with what its WAL holds brought home."""
     from adapters.store import sqlite
 
     if not path.exists():
-        return
+        return ""
     try:
         with closing(_opened(path)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -184,6 +186,7 @@ def _keep_beside(path: Path, beside: str) -> None:
     os.link(path, f"{path}.{beside}")
     for end in ("-wal", "-shm"):
         path.with_name(path.name + end).unlink(missing_ok=True)
+    return f"{path}.{beside}"
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -83,13 +83,20 @@ def release(
     everything: All = False,
     room: Room = None,
     person: Person = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Release a restored state without asking.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let what is on hold go on. After a restore it first says what was found."""
+    """Let what is on hold go on. After a restore it first says what was found, and asks."""
+    from bot.cli.upkeep import seen_first
+
     settings = context.obj.settings()
     kind, name = _scope(everything, room, person) or ("", "")
+    seen = seen_first(settings, yes=yes, as_json=as_json) if kind in ("", "all") else ()
     told = _wait(_ask(settings, {"do": "release", "kind": kind, "name": name}))
-    lines = [*told["report"], *(f"{_what(one)} goes on." for one in told["released"])]
+    told["report"] = [*seen]
+    lines = [*(f"{_what(one)} goes on." for one in told["released"])]
     if not told["released"]:
         lines.append("That is not on hold.")
     lines += [f"Still: {_line(one)}." for one in told["holds"]]

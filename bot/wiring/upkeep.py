@@ -144,7 +144,7 @@ def _restore(
         shutil.rmtree(draft, ignore_errors=True)
         _copy_checked(place, manifest, draft, told)
         with _swapped(files, draft, old) as kept:
-            report = upkeep.restore(
+            report, database = upkeep.restore(
                 settings.database_url,
                 _origin(settings, manifest),
                 state_dir=settings.state_dir,
@@ -159,7 +159,7 @@ def _restore(
             mark.unlink()
         raise
     mark.unlink()
-    return Restore(report, kept)
+    return Restore(report, (*filter(None, (database,)), *kept))
 
 
 @contextmanager
