@@ -38,6 +38,7 @@ from bot.ports.model import Model
 from bot.ports.sandbox import Sandbox
 from bot.redaction import Redactor
 from bot.settings import Settings
+from bot.wiring.caps import guard_of, keep_caps
 from bot.wiring.control import Control, with_desks
 from bot.wiring.discreet import DiscreetModel, discreet_answers, discreet_reading
 from bot.wiring.draining import Drain
@@ -45,6 +46,7 @@ from bot.wiring.endpoint import build_model, open_model
 from bot.wiring.folder import owned, prepare_folder
 from bot.wiring.holding import HoldDesk
 from bot.wiring.names import Names, names_of, take_over
+from bot.wiring.outdated import version_watch
 from bot.wiring.people import (
     Entitled,
     build_intake,
@@ -154,6 +156,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
                 lease_s=settings.lease_s,
                 home=names.home,
                 sealing=sealing_of(settings),
+                guard=guard_of(settings),
             )
         )
         await learn_stored(redactor, store.secrets)
@@ -199,9 +202,19 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
             told.heard += [turns.heard, audits.heard]
         with_worker(departures, worker, delivery.notify)
         intake = build_intake(
-            settings, names, clock, store, worker.wake, delivery.notify, manner, allow_list
+            settings,
+            names,
+            clock,
+            store,
+            worker.wake,
+            delivery.notify,
+            manner,
+            allow_list,
+            worker.recall,
         )
         told.posted = delivery.notify
+        delivery.holds = store.holds
+        keep_caps(alarms, store, worker, delivery)
         screening = Screening(intake.receive, store.rooms, store.outbox, redactor, manner)
         watch.parts = Parts(store, claude, confined, worker, alarms)
         control = Control(console, watch)
@@ -228,6 +241,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
             asyncio.create_task(
                 follow(allow_list, departures, is_shared=names.is_shared), name="people"
             ),
+            *version_watch(store, is_shared=names.is_shared),
             asyncio.create_task(console.listen(heard), name="console"),
         )
         watch.listens("console", parts[-1])
