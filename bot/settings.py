@@ -134,6 +134,12 @@ class Settings(BaseSettings):
     live_goals_room: int = Field(10, ge=1, description="Live goals in a room; the next queue.")
     live_goals_all: int = Field(50, ge=1, description="Live goals in all; the next queue.")
     live_asks_person: int = Field(5, ge=1, description="A person's ordinary turns at once.")
+    keep_texts_days: float = Field(
+        90.0, gt=0, description="Days that texts live after their goal ended; a room may say its own."
+    )
+    keep_workspaces_days: float = Field(
+        30.0, gt=0, description="Days that workspaces live after their goal ended."
+    )
     sandbox: Literal["bubblewrap", "none"] = Field(
         default="bubblewrap",
         description="Where tools run. `none` runs them unconfined, and says so for as long.",

@@ -75,6 +75,7 @@ class Turns:
         self._chars = 0
         self._spoken: set[str] = set()
         """Sessions in which an ordinary turn has spoken since their goal's last turn."""
+        self._erasures = 0
         self.is_draining = False
 
     def drain(self) -> None:
@@ -102,9 +103,9 @@ class Turns:
             self._spoken.discard(goal.session)
             record.doubt()
         await record.attach(lease)
-        turn = _Turn(self, record)
-        await turn.run()
-        if not record.is_fenced and not record.goal.is_final:
+        erasures = self._erasures
+        await _Turn(self, record).run()
+        if not record.is_fenced and not record.goal.is_final and erasures == self._erasures:
             self._remember(record)
         return record.goal
 
@@ -119,6 +120,12 @@ class Turns:
             self._spoken.add(goal.session)
         elif goal.id in self._records:
             self._records[goal.id][0].hear(applied)
+
+    def forget_texts(self) -> None:
+        """Keep no text that was read until now: some of them were erased."""
+        self._erasures += 1
+        self._records.clear()
+        self._chars = 0
 
     def _remember(self, record: Record) -> None:
         chars = record.chars

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from bot.chat.facts import Manner
-from bot.ports.chat import Incoming
+from bot.ports.chat import Arrival, Incoming, Removed
 from bot.ports.mail import Outbox, Rooms
 from bot.redaction import Redactor, mark
 
@@ -19,7 +19,7 @@ class Screening:
 
     def __init__(
         self,
-        receive: Callable[[Incoming], Awaitable[None]],
+        receive: Callable[[Arrival], Awaitable[None]],
         rooms: Rooms,
         outbox: Outbox,
         redactor: Redactor,
@@ -29,8 +29,11 @@ class Screening:
         self._rooms, self._outbox = rooms, outbox
         self._redactor, self._manner = redactor, manner
 
-    async def receive(self, message: Incoming) -> None:
+    async def receive(self, message: Arrival) -> None:
         """Store the message without secrets. Raises as the store does; then it is given again."""
+        if isinstance(message, Removed):
+            await self._receive(message)
+            return
         text = self._redactor.text(message.text)
         for name in self._redactor.names_in(message.text):
             await self._tell(message, name)
