@@ -5,7 +5,7 @@ A claim asks for the holds inside its own statement, and is `beside` them: on Po
 taken between a hold's look at the leases and its COMMIT. SQLite has one writer.
 """
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from sqlalchemy import bindparam, delete, select, text
 
@@ -17,7 +17,7 @@ from adapters.store.readers import Readers
 from adapters.store.statements import Reader, Row, Statement, Writes
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
-from bot.ports.chat import Place
+from bot.ports.chat import Network, Place
 from bot.ports.holds import Hold, of_person, of_room
 from bot.ports.people import NOTHING, Answer
 
@@ -136,7 +136,9 @@ class StoreHolds:
 
     async def named(self, kind: Literal["room", "person"], name: str) -> tuple[Hold, ...]:
         """Every room or person of that name, as the hold that it would be."""
-        network, _, rest = name.rpartition(":")
+        network, _, rest = name.partition(":")
+        if network not in get_args(Network):
+            network, rest = "", name
         wanted = rest.lstrip("@#").casefold()
         query = _ROOMS if kind == "room" else _PEOPLE
         scope = of_room if kind == "room" else of_person
@@ -144,7 +146,7 @@ class StoreHolds:
         return tuple(
             Hold(scope(id), name=_shown(at, names[0]))
             for id, at, *names in rows
-            if network in ("", at) and wanted in [one.casefold() for one in names]
+            if network in ("", at) and wanted in [one.lstrip("@#").casefold() for one in names]
         )
 
 

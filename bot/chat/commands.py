@@ -13,6 +13,8 @@ from bot.chat import views
 from bot.chat.desk import Desk
 from bot.chat.facts import gather
 from bot.chat.heard import Heard, goal_id
+from bot.chat.held import kept
+from bot.chat.holding import HoldCommands
 from bot.chat.money_commands import MoneyCommands
 from bot.chat.ownership import Ownership
 from bot.chat.parse import Command, objective
@@ -52,6 +54,7 @@ class Commands:
         self._people = PeopleCommands(desk, self.may)
         self._ownership = Ownership(desk, self.commit)
         self._money = MoneyCommands(desk, self.commit)
+        self._holding = HoldCommands(desk)
         self._asked_to_cancel: dict[tuple[str, str], float] = {}
         self._picks: dict[tuple[str, Place], tuple[Command, tuple[Goal, ...]]] = {}
 
@@ -82,6 +85,8 @@ class Commands:
                 await self._list(heard, command.text)
             case "help":
                 await self.answer(heard, views.help_text(command.text, self._desk.manner))
+            case name if name in self._holding.verbs:
+                await self._holding.run(heard, command)
             case name if name in self._people.verbs:
                 await self._people.run(heard, command)
             case name:
@@ -150,6 +155,8 @@ class Commands:
     ) -> None:
         """Commit what the message caused, with what is answered, and let the worker look."""
         urgent = any(isinstance(e, Paused | Stopped | Cancelled) for e in events)
+        if not urgent:
+            told = await self._told_held(heard, goal.session, goal.owner, told)
         reply = await self._reply(heard, told)
         unit = Unit(goal.id, events, contents, handled=(heard.id,), reply=reply, urgent=urgent)
         applied = await self._desk.journal.commit(unit)
@@ -239,7 +246,7 @@ class Commands:
 
     async def _status(self, heard: Heard, goal: Goal, command: Command) -> None:
         desk = self._desk
-        facts = await gather(goal, desk.journal, desk.rooms, desk.clock.now(), spending=desk.spending)
+        facts = await gather(goal, desk.journal, desk.rooms, desk.clock.now(), spending=desk.spending, holds=desk.holds)
         manner = self._desk.manner_in(heard.message.place)
         await self.answer(heard, views.status_text(facts, manner))
 
@@ -321,6 +328,7 @@ class Commands:
     async def _open(
         self, heard: Heard, opened: GoalOpened, content: Content, told: Told | None = None
     ) -> None:
+        told = await self._told_held(heard, opened.session, opened.owner, told)
         reply = await self._reply(heard, told)
         applied = await self._desk.journal.open(opened, (content,), (heard.id,), reply)
         self._desk.wake(applied.goal.id, applied.instructions)
@@ -346,6 +354,17 @@ class Commands:
     def _refuse_where_off(self, heard: Heard) -> None:
         if not heard.room.goals:
             raise Refused("Goals are off in this room.", code="goals_off")
+
+    async def _told_held(
+        self, heard: Heard, session: str, owner: str, told: Told | None
+    ) -> Told | None:
+        """What is answered, and that the goal is on hold, where it is."""
+        holds = self._desk.holds
+        hold = await holds.over(session, owner) if holds is not None else None
+        if hold is None:
+            return told
+        line = kept(hold, self._desk.clock.now(), self._desk.manner_in(heard.message.place))
+        return lambda applied: f"{told(applied)}\n\n{line}" if told else line
 
     async def _reply(self, heard: Heard, told: Told | None) -> Reply | None:
         """What is answered in the unit that does what the message asks."""

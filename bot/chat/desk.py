@@ -1,6 +1,6 @@
 """What commands work with, and how they answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from bot.goals.money import NANO, Budget
 from bot.ports.chat import Place
 from bot.ports.clock import Clock
 from bot.ports.doors import Claims, Notices, Offers
+from bot.ports.holds import Holds
 from bot.ports.journal import Journal
 from bot.ports.mail import Inbox, Outbox, Rooms, Thread
 from bot.ports.people import Answer, Note
@@ -27,6 +28,10 @@ class Doors(Claims, Offers, Notices, Protocol):
 
 
 def _nothing() -> None:
+    return
+
+
+async def _nobody() -> None:
     return
 
 
@@ -48,6 +53,9 @@ class Desk:
     spending: Spending | None = None
     posted: Callable[[], None] = _nothing
     """Told when there is something to deliver."""
+    holds: Holds | None = None
+    recall: Callable[[], Awaitable[None]] = _nobody
+    """Told when holds have changed: what runs may have to stop, what rests may go on."""
 
     def manner_in(self, place: Place) -> Manner:
         """How a room is spoken to."""

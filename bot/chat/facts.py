@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from bot.chat.cards import Closed
 from bot.chat.texts import Texts
 from bot.goals.goal import Goal
+from bot.ports.holds import Hold, Holds
 from bot.ports.journal import Journal, Task
 from bot.ports.mail import Rooms
 from bot.ports.spending import Share, Spending
@@ -27,6 +28,8 @@ class Facts:
     """Of the day's caps, where the message tells of them."""
     closed: Closed | None = None
     """Of a card that is edited: its decision."""
+    held: Hold | None = None
+    """What stops the goal, where a message tells of it."""
 
     def text(self, content: str) -> str:
         """The text of a hash, or nothing when it is gone or was never there."""
@@ -63,6 +66,7 @@ async def gather(
     closed: Closed | None = None,
     *,
     spending: Spending | None = None,
+    holds: Holds | None = None,
 ) -> Facts:
     """Read what messages about `goal` show; `further` are content hashes beside its own."""
     decision = goal.decision.text if goal.decision else ""
@@ -80,4 +84,5 @@ async def gather(
         now,
         await spending.shares(goal) if spending is not None and not goal.is_final else (),
         closed,
+        await holds.over(goal.session, goal.owner) if holds and not goal.is_final else None,
     )

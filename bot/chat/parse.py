@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bot.chat.amounts import Amount, read_amount
+from bot.chat.hold_words import read_hold
 from bot.chat.people_words import read_entry, read_subject
 from bot.chat.room_words import key_named, read_setting
 from bot.chat.texts import Texts
@@ -179,6 +180,8 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
             return Command(verb, text=scope) if scope in {"", "mine", "room"} else None
         case Takes.SPENT:
             return _spent(verb, after)
+        case Takes.HOLD:
+            return None if read_hold(after, _NOWHERE) is None else Command(verb, text=after)
         case Takes.VERB | Takes.WORD:
             return None if len(after.split()) > 1 else Command(verb, text=after.lower())
         case Takes.TEXT:

@@ -3,9 +3,11 @@
 from bot.chat.amounts import spent, spent_of
 from bot.chat.caps import held_by, warnings
 from bot.chat.facts import Facts, Manner
+from bot.chat.held import since, why
 from bot.chat.times import clock_time, duration, moment
 from bot.goals.goal import Goal, State
 from bot.ports.chat import Button, Shape
+from bot.ports.holds import Hold
 
 GLYPHS = {
     State.READY: "⏳",
@@ -38,6 +40,8 @@ _BUTTONS = {
 def status(facts: Facts, manner: Manner) -> Shape:
     """How the goal stands now."""
     goal, texts = facts.goal, manner.texts
+    if facts.held is not None and not goal.is_final:
+        return _on_hold(facts, facts.held, manner)
     return Shape(
         glyph=GLYPHS[shown_state(goal)],
         word=texts(f"state.{shown_state(goal)}"),
@@ -46,6 +50,23 @@ def status(facts: Facts, manner: Manner) -> Shape:
         now=_now(facts, manner),
         tasks=tuple((task.title, task.state) for task in facts.tasks),
         notes=warnings(facts, manner),
+        buttons=(*buttons(manner, *_offered(goal)), details(manner)),
+        goal=goal.id,
+        state=goal.state,
+    )
+
+
+def _on_hold(facts: Facts, hold: Hold, manner: Manner) -> Shape:
+    """That nothing of it runs, and how it stood and stands."""
+    goal, texts = facts.goal, manner.texts
+    before = texts("held.now", state=texts(f"state.{shown_state(goal)}"))
+    return Shape(
+        glyph="✋",
+        word=texts("state.on_hold"),
+        facts=(texts("goal", number=goal.number), since(hold, facts.now, manner)),
+        body=facts.text(goal.objective),
+        now=" ".join(part for part in (before, why(hold, manner)) if part),
+        tasks=tuple((task.title, task.state) for task in facts.tasks),
         buttons=(*buttons(manner, *_offered(goal)), details(manner)),
         goal=goal.id,
         state=goal.state,

@@ -26,6 +26,7 @@ class Takes(Enum):
     TEXT = "<text>"
     GOAL_AND_TEXT = "[G12] <text>"
     SPENT = "[today|week|room|mine|model|person @name|G12]"
+    HOLD = "[room|all|@name] [: <why>]"
     VERB = "[verb]"
     ENTRY = "[@name [role] [here]] [remove @name]"
     SETTING = "[key value]"
@@ -71,6 +72,8 @@ _SERVED: Final = (
     Verb("edit", Takes.GOAL_AND_TEXT, Act.EDIT, "<objective>"),
     Verb("budget", Takes.AMOUNT, Act.BUDGET),
     Verb("spend", Takes.SPENT, Act.SEE),
+    Verb("hold", Takes.HOLD, Act.HOLD),
+    Verb("release", Takes.HOLD, Act.HOLD),
     Verb("tasks", Takes.GOAL, Act.SEE),
     Verb("trace", Takes.GOAL, Act.SEE),
     Verb("owner", Takes.PERSON, Act.HAND_OVER),
@@ -91,7 +94,7 @@ _LACKING: Final = (
         _lacking(name)
         for name in (
             "follow", "unfollow", "notify", "gate", "schedule", "watch", "hook", "files", "open",
-            "memory", "permissions", "hold", "release", "rewind", "fork", "forget",
+            "memory", "permissions", "rewind", "fork", "forget",
         )
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ Rule: on the console the system's user is an admin by nature: whoever can open t
 import asyncio
 import getpass
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -99,6 +99,7 @@ def build_intake(
     posted: Callable[[], None],
     manner: Manner,
     allow_list: AllowList,
+    recall: Callable[[], Awaitable[None]],
 ) -> Intake:
     """What takes in what people say."""
     desk = Desk(
@@ -112,7 +113,10 @@ def build_intake(
         manner=manner,
         allow_list=allow_list,
         doors=store.doors,
+        spending=store.spending,
         posted=posted,
+        holds=store.holds,
+        recall=recall,
     )
     return Intake(desk, allow_list.of, names.is_ours)
 

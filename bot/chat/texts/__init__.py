@@ -11,10 +11,11 @@ from typing import Final
 
 from bot.chat.texts.english import ENGLISH as OF_CHATS
 from bot.chat.texts.english_money import MONEY
+from bot.chat.texts.english_operations import OPERATIONS
 from bot.chat.texts.english_upkeep import UPKEEP
 
 DEFAULT: Final = "en"
-ENGLISH: Final[Mapping[str, str]] = {**OF_CHATS, **MONEY, **UPKEEP}
+ENGLISH: Final[Mapping[str, str]] = {**OF_CHATS, **MONEY, **OPERATIONS, **UPKEEP}
 CATALOGUE: Final[Mapping[str, Mapping[str, str]]] = {DEFAULT: ENGLISH}
 
 

@@ -37,6 +37,7 @@ class Bench:
     folder: Path
     clock: HandClock = field(default_factory=HandClock)
     woken: list[tuple[str, tuple[Instruction, ...]]] = field(default_factory=list)
+    recalled: int = 0
 
     def __post_init__(self) -> None:
         self.store = MemoryStore(self.clock)
@@ -69,6 +70,8 @@ class Bench:
             manner=self.manner,
             allow_list=self.allow_list,
             doors=self.store.doors,
+            holds=self.store.holds,
+            recall=self._recall,
         )
         self.intake = Intake(self.desk, self.allow_list.of)
         self.delivery = Delivery(
@@ -80,6 +83,7 @@ class Bench:
             self.clock,
             manner_in=self.desk.manner_in,
         )
+        self.delivery.holds = self.store.holds
         self._file = RoomFile(room_path(self.folder))
         self.posts: dict[str, Shape] = {}
         self.threads: dict[str, str] = {}
@@ -138,6 +142,9 @@ class Bench:
     def last(self, thread: str = "") -> str:
         """The last that Headway said in a thread."""
         return self.answers(thread)[-1]
+
+    async def _recall(self) -> None:
+        self.recalled += 1
 
     def _wake(self, goal: str, instructions: Sequence[Instruction]) -> None:
         self.woken.append((goal, tuple(instructions)))

@@ -1,0 +1,30 @@
+"""What is said of a hold: who set it, since when, and why. Pure."""
+
+from typing import Final
+
+from bot.chat.facts import Manner
+from bot.chat.times import clock_time, moment
+from bot.ports.holds import RESTORE, Hold
+
+DAY_S: Final = 86_400.0
+
+
+def since(hold: Hold, now: float, manner: Manner) -> str:
+    """`by ann since 14:05`."""
+    texts = manner.texts
+    is_old = now - hold.at >= DAY_S
+    time = moment(hold.at, now, manner.zone, texts) if is_old else clock_time(hold.at, manner.zone)
+    if hold.scope == RESTORE:
+        return texts("held.restored", time=time)
+    return texts("held.since", name=hold.by_name or texts("somebody"), time=time)
+
+
+def why(hold: Hold, manner: Manner) -> str:
+    """`Why: the disk.`, or nothing."""
+    return manner.texts("held.why", why=hold.why.rstrip(".")) if hold.why else ""
+
+
+def kept(hold: Hold, now: float, manner: Manner) -> str:
+    """What is added to an answer about a goal that is on hold."""
+    line = manner.texts("held.kept", since=since(hold, now, manner))
+    return " ".join(part for part in (line, why(hold, manner)) if part)

@@ -1,0 +1,172 @@
+"""
+Where incidents come from: the model's endpoint, the disk, the database, the sweeps, the sandbox.
+
+Rule: whatever finds trouble says so each time, and the rows say it once. A process that starts looks
+at what it finds mended: whoever opened it may be gone.
+"""
+
+import asyncio
+import shutil
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final, get_args
+
+from bot.chat.operations import Operations
+from bot.errors import BadSettings, HeadwayError, StoreBusy, StoreUnusable
+from bot.ports.chat import Network, Place
+from bot.ports.clock import Clock
+from bot.ports.incidents import Incidents
+from scheduler.alarms import Alarms
+
+LOOK_S: Final = 10.0
+CLOSED_S: Final = 300.0
+"""A model endpoint that has been closed for so long is an incident; less passes by itself."""
+LEAST_BYTES: Final = 500 * 1024 * 1024
+LEAST_SHARE: Final = 0.05
+ROOM_AGAIN: Final = 1.2
+"""So much more than the least must be free before the disk counts as well again."""
+DATABASE_S: Final = 5.0
+"""Trouble with the database that passed sooner is no news."""
+LATE_S: Final = 30.0
+"""How far behind a sweep may be."""
+
+
+def room_of(setting: str, console: str) -> Place | None:
+    """The operations room as the settings name it: `NETWORK:ROOM`, or `NETWORK:WORKSPACE/ROOM`.
+
+    `console` is the workspace of this process's console.
+
+    Raises:
+        BadSettings: it is written otherwise.
+    """
+    if not setting:
+        return None
+    name, _, rest = setting.partition(":")
+    workspace, _, room = rest.rpartition("/")
+    for network in get_args(Network):
+        if name == network and room:
+            return Place(network, console if name == "console" else workspace, room)
+    raise BadSettings(
+        f"The setting operations_room is {setting!r}. Write NETWORK:ROOM, such as `console:console`."
+    )
+
+
+class EndpointWatch:
+    """Tells of the model's endpoint: refused at once, closed after five minutes."""
+
+    def __init__(self, operations: Operations, clock: Clock) -> None:
+        self._operations, self._clock = operations, clock
+        self._closed: dict[str, tuple[str, float]] = {}
+        """Of endpoints in passing trouble: its kind, and since when."""
+
+    def troubled(self, endpoint: str, kind: str, since: float, *, is_operators: bool) -> None:
+        """An endpoint takes no calls."""
+        if is_operators:
+            self._closed.pop(endpoint, None)
+            self._operations.soon(partial(self._operations.trouble, "key", endpoint, kind))
+        else:
+            self._closed[endpoint] = (kind, since)
+
+    def recovered(self, endpoint: str) -> None:
+        """It takes them again."""
+        self._closed.pop(endpoint, None)
+        for kind in ("key", "endpoint"):
+            self._operations.soon(partial(self._operations.over, kind, endpoint))
+
+    async def look(self) -> None:
+        """Tell of those that have been closed for long."""
+        now = self._clock.now()
+        for endpoint, (kind, since) in tuple(self._closed.items()):
+            if now - since >= CLOSED_S:
+                await self._operations.trouble("endpoint", endpoint, kind)
+
+
+class DiskWatch:
+    """Tells when the disk of the state folder is nearly full."""
+
+    def __init__(self, operations: Operations, folder: Path) -> None:
+        self._operations, self._folder = operations, folder
+
+    async def look(self) -> None:
+        """Look once."""
+        disk = shutil.disk_usage(self._folder)
+        least = max(LEAST_BYTES, int(disk.total * LEAST_SHARE)) if disk.total else 0
+        if disk.free < least:
+            left = f"{disk.free // 1024**2} MB"
+            await self._operations.trouble("disk", str(self._folder), left)
+        elif disk.free >= least * ROOM_AGAIN:
+            await self._operations.over("disk", str(self._folder))
+
+
+class StoreWatch:
+    """Tells, once it is over, that the database was away."""
+
+    def __init__(self, operations: Operations, clock: Callable[[], float] = time.monotonic) -> None:
+        self._operations, self._clock = operations, clock
+        self._since: float | None = None
+        self._what = ""
+
+    def troubled(self, error: HeadwayError | None) -> None:
+        """Goals wait for this, or (None) go on."""
+        if isinstance(error, StoreBusy | StoreUnusable):
+            self._since = self._clock() if self._since is None else self._since
+            self._what = str(error)
+        elif error is None and self._since is not None:
+            lasted, self._since = self._clock() - self._since, None
+            if lasted >= DATABASE_S:
+                self._operations.soon(partial(self._told, self._what, round(lasted)))
+
+    async def _told(self, what: str, seconds: int) -> None:
+        await self._operations.trouble("database", "database", what, seconds=seconds)
+        await self._operations.over("database", "database")
+
+
+class SweepWatch:
+    """Tells of sweeps that are far behind."""
+
+    def __init__(self, operations: Operations, alarms: Alarms) -> None:
+        self._operations, self._alarms = operations, alarms
+
+    async def look(self) -> None:
+        """Look once."""
+        late = {name: by for name, by in self._alarms.lateness().items() if by > LATE_S}
+        if late:
+            worst = max(late, key=lambda name: late[name])
+            await self._operations.trouble("sweeps", "sweeps", worst, seconds=round(late[worst]))
+        else:
+            await self._operations.over("sweeps", "sweeps")
+
+
+async def watch(
+    operations: Operations,
+    incidents: Incidents,
+    alarms: Alarms,
+    endpoint: EndpointWatch,
+    state_dir: Path,
+    *,
+    in_trouble: frozenset[str],
+    no_sandbox: str,
+) -> None:
+    """Look for trouble from now on, and at what an earlier process left open.
+
+    Args:
+        in_trouble: model endpoints that are in trouble still.
+        no_sandbox: why the tools are off, or nothing.
+    """
+    for one in await incidents.listed():
+        if one.is_open and one.kind in ("key", "endpoint") and one.subject not in in_trouble:
+            await operations.over(one.kind, one.subject)
+    if no_sandbox:
+        await operations.trouble("sandbox", "sandbox", no_sandbox)
+    else:
+        await operations.over("sandbox", "sandbox")
+    looks = (endpoint, DiskWatch(operations, state_dir), SweepWatch(operations, alarms))
+
+    async def look() -> None:
+        for one in looks:
+            await one.look()
+            await asyncio.sleep(0)
+
+    alarms.add("incidents", look, LOOK_S)
