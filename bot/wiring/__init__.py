@@ -44,6 +44,7 @@ from bot.wiring.discreet import DiscreetModel, discreet_answers, discreet_readin
 from bot.wiring.draining import Drain
 from bot.wiring.endpoint import build_model, open_model
 from bot.wiring.folder import owned, prepare_folder
+from bot.wiring.forgetting import keep_forgetting
 from bot.wiring.holding import HoldDesk
 from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.outdated import version_watch
@@ -221,13 +222,15 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         drain = Drain(worker, turns, delivery)
         holding = HoldDesk(store.holds, store.rooms, worker.recall, delivery.notify)
         desk = SecretDesk(store.secrets, redactor)
+        cached = turns.forget_texts
+        purges = keep_forgetting(alarms, settings, store, wake=worker.wake, forget_cached=cached)
         if names.is_shared:
             alarms.add("secrets", desk.look, LOOK_S)
         await stack.enter_async_context(
             serving(
                 settings.state_dir,
                 discreet_answers(
-                    with_secrets(desk, with_desks((holding, drain), control)), redactor
+                    with_secrets(desk, with_desks((holding, drain, purges), control)), redactor
                 ),
             )
         )
