@@ -57,7 +57,7 @@ CATALOGUE: Final = (
     _gauge("reservations", "database", "Model calls in flight.", "role"),
     _gauge("reserved_tokens", "database", "What they may cost at most, in tokens.", "role"),
     _gauge("reserved_usd", "database", "What they may cost at most, in dollars.", "role"),
-    _gauge("spent_today_usd", "database", "Spent on the latest day that anything was spent on."),
+    _gauge("spent_today_usd", "database", "Spent today, by the process's zone; a room's day is its own."),
     _gauge("spent_today_tokens", "database", "The same in tokens."),
     _gauge("day_cap_usd", "process", "The day's cap of all together; absent where there is none."),
     _gauge("outbox_posts", "database", "Posts that are not sent yet.", "state"),

@@ -37,19 +37,19 @@ async def details(sight: Sight) -> dict[str, Any]:
         "sweeps_late_s": {name: round(late, 3) for name, late in seen.sweeps.items()},
         "disk": {"free": seen.disk_free, "size": seen.disk_size},
     }  # fmt: skip
-    return told if now is None else told | figures(now, totals)
+    return told if now is None else told | figures(now, totals, seen.today)
 
 
-def figures(now: Now, totals: Totals | None) -> dict[str, Any]:
+def figures(now: Now, totals: Totals | None, today: str) -> dict[str, Any]:
     """What the database holds, without a process."""
-    tokens, nano = now.spent[max(now.spent)] if now.spent else (0, 0)
+    tokens, nano = now.spent.get(today, (0, 0))
     return {
         "goals": {**now.live, **(totals.goals if totals else {})},
         "parked": dict(now.waits),
         "outbox": _waiting(now.at, now.outbox.rows, now.outbox.oldest_at),
         "inbox": _waiting(now.at, now.inbox.rows, now.inbox.oldest_at),
         "calls_in_flight": sum(one.calls for one in now.reserved.values()),
-        "spent": {"day": max(now.spent, default=""), "usd": nano / NANO, "tokens": tokens},
+        "spent": {"day": today, "usd": nano / NANO, "tokens": tokens},
         "incidents": dict(now.incidents),
         "holds": dict(now.holds),
         "endpoints_in_trouble": {name: kind for name, (kind, _) in now.endpoints.items()},

@@ -24,7 +24,7 @@ def samples(read: Read, process: ProcessSight, ready: Health) -> Samples:
     found["headway_figures_age_seconds"] = [((name,), ages[name]) for name in there]
     found["headway_figures_read_seconds"] = [((name,), took[name]) for name in there]
     if read.now is not None:
-        found |= of_now(read.now)
+        found |= of_now(read.now, process.today)
     if read.totals is not None:
         found |= of_totals(read.totals)
     if read.now is not None and read.totals is not None:
@@ -55,9 +55,9 @@ def of_process(seen: ProcessSight) -> Samples:
     return found | _of_endpoints(seen.endpoints)
 
 
-def of_now(now: Now) -> Samples:
+def of_now(now: Now, today: str) -> Samples:
     """What is open in the database."""
-    tokens, nano = now.spent[max(now.spent)] if now.spent else (0, 0)
+    tokens, nano = now.spent.get(today, (0, 0))
     reserved = now.reserved.items()
     return {
         "headway_reservations": [((role,), one.calls) for role, one in reserved],

@@ -43,6 +43,8 @@ class ProcessSight:
     stage: Stage
     started_at: float
     version: str
+    today: str = ""
+    """The local date, as the days of what was spent are called."""
     running: int = 0
     lag_s: float = 0.0
     takeovers: int = 0

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -85,7 +86,6 @@ class Watch:
         self._totals: _Kept[Totals] = _Kept(self._loop, lambda took: max(FRESH_S, SHARE * took))
         self.stage: Stage = "starting"
         self.parts: Parts | None = None
-        self.day_cap_usd: float | None = None
 
     def hears(
         self, network: str, receive: Callable[[Arrival], Awaitable[None]]
@@ -156,7 +156,8 @@ class Watch:
 
     def process(self) -> ProcessSight:
         """The process itself."""
-        seen = ProcessSight(self.stage, self._started_at, _version())
+        today = datetime.fromtimestamp(self._clock.now(), self._settings.tz).date().isoformat()
+        seen = ProcessSight(self.stage, self._started_at, _version(), today)
         if self.parts is None:
             return seen
         parts, disk = self.parts, shutil.disk_usage(self._settings.state_dir)
@@ -164,11 +165,12 @@ class Watch:
             stage=self.stage,
             started_at=self._started_at,
             version=seen.version,
+            today=today,
             running=len(parts.worker.busy),
             lag_s=max([*self._lags, time.monotonic() - self._beat_at - BEAT_S, 0.0]),
             takeovers=parts.store.leases.takeovers,
             sandboxes=parts.sandbox.sessions if isinstance(parts.sandbox, Bubblewrap) else 0,
-            day_cap_usd=self.day_cap_usd,
+            day_cap_usd=self._settings.cap_all_usd,
             disk_free=disk.free,
             disk_size=disk.total,
             commits=parts.store.commits,
