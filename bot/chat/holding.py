@@ -67,8 +67,10 @@ class HoldCommands:
         if words.is_all:
             return ALL, texts("held.all")
         if words.person is None:
-            scope = await holds.room_at(heard.message.place)
-            assert scope is not None, "a room that somebody spoke in is known"
+            # Whatever is answered in a room makes it known.
+            place = (await self._desk.where(heard)).place
+            scope = await holds.room_at(place)
+            assert scope is not None
             return scope, texts("held.here")
         subject = words.person
         found = await holds.named("person", f"{subject.network}:{subject.id}")

@@ -69,13 +69,13 @@ async def test_who_is_no_admin_may_not_hold(bench: Bench) -> None:
 
 async def test_the_status_message_says_so_and_goes_back(bench: Bench) -> None:
     thread, goal = await bench.start()
-    bench.clock.at += 10
+    await bench.clock.sleep(10)
     await bench.happens(goal, TurnStarted())
     await bench.deliver()
 
     await bench.say("/goal hold all: the disk")
     held = bench.answers(thread)[0]
-    bench.clock.at += 5
+    await bench.clock.sleep(5)
     await bench.say("/goal release all")
     released = bench.answers(thread)[0]
 
@@ -93,7 +93,7 @@ async def test_what_is_said_meanwhile_is_kept_and_says_so(bench: Bench) -> None:
     await bench.say("in German, please", thread)
     steered = bench.last(thread)
     other = await bench.say("/goal count the sheep")
-    started = bench.last(other)
+    started = bench.last()
     await bench.say("status", thread)
     status = bench.last(thread)
     await bench.say("pause", thread)

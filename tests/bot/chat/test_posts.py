@@ -18,6 +18,7 @@ from bot.chat.texts import Texts
 from bot.goals.goal import Decision, Goal, State, Wait
 from bot.goals.money import NANO, Budget, Ledger, Usage
 from bot.ports.chat import Place
+from bot.ports.holds import Hold
 from bot.ports.journal import Task
 from bot.ports.mail import Due
 from bot.ports.plain import plain
@@ -60,11 +61,18 @@ TEXTS = {
 }
 
 
-def a_post(kind: str, goal: Goal, reason: str = "", content: str = "", tasks: bool = False) -> str:
+def a_post(
+    kind: str,
+    goal: Goal,
+    reason: str = "",
+    content: str = "",
+    tasks: bool = False,
+    held: Hold | None = None,
+) -> str:
     due = Due(f"g12:{kind}", kind, goal.id, goal.session, PLACE, reason, content)
     card = Closed(asking("question", "question").decision, "p2") if kind == "card" else None  # type: ignore[arg-type]
     names = {"p1": "ann", "p2": "ben"}
-    facts = Facts(goal, TEXTS, TASKS if tasks else (), names, AT + 2460, card)
+    facts = Facts(goal, TEXTS, TASKS if tasks else (), names, AT + 2460, closed=card, held=held)
     return plain(shape(due, facts, MANNER))
 
 
@@ -80,7 +88,10 @@ OVER = replace(GOAL, state=State.OVER_BUDGET, ledger=replace(GOAL.ledger, nano_u
 UNPRICED = replace(GOAL, ledger=replace(GOAL.ledger, has_unknown_price=True))
 WAITING = replace(GOAL, state=State.WAITING, wait=Wait("w", "time", "", AT + 7200, "waits"))
 
+HELD = Hold("all", "p1", AT, "the key is being changed", "ann")
+
 CASES = {
+    "status_on_hold": lambda: a_post("status", GOAL, tasks=True, held=HELD),
     "status_working": lambda: a_post("status", GOAL, tasks=True),
     "status_evaluating": lambda: a_post("status", replace(GOAL, state=State.AUDITING)),
     "status_waiting": lambda: a_post("status", WAITING),
