@@ -23,7 +23,7 @@ import typer
 
 from adapters.telemetry.logs import configure
 from bot.cli import init as init_command
-from bot.cli import operate, purge, upkeep
+from bot.cli import operate, purge, status, upkeep
 from bot.cli.config import app as config_commands
 from bot.cli.exits import know, wrap_streams
 from bot.cli.secret import app as secret_commands
@@ -63,6 +63,7 @@ app.add_typer(config_commands, name="config")
 operate.add_to(app)
 upkeep.add_to(app)
 purge.add_to(app)
+status.add_to(app)
 app.add_typer(secret_commands, name="secret")
 app.command(epilog=init_command.EPILOG)(init_command.init)
 
