@@ -11,6 +11,7 @@ Rule 3: a time to wait is taken from `retry-after-ms`, then `retry-after` (secon
 
 import email.utils
 import json
+import ssl
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -111,6 +112,12 @@ _MENDS: Final[Mapping[str, str]] = {
     "not_found": "Set `model` (and `base_url`) to what the endpoint serves.",
     "invalid_request": "The request itself must change.",
 }
+
+
+_CERTIFICATE: Final = (
+    "Check `base_url` and the clock; where a proxy or an authority of your own signs, name its "
+    "certificate in SSL_CERT_FILE."
+)
 
 
 class _Answer(NamedTuple):
@@ -217,6 +224,12 @@ def _by_kind(answer: _Answer, *, wait: float | None, is_begun: bool) -> HeadwayE
 def _of_network(error: BaseException, *, is_begun: bool) -> ModelBusy:
     kind = "timeout" if _is_timeout(error) else "network"
     unsent = not is_begun and _is_unsent(error)
+    if any(isinstance(cause, ssl.SSLError | aiohttp.ClientSSLError) for cause in _causes(error)):
+        return ModelBusy(
+            "The model endpoint's certificate is not accepted here "
+            f"({type(error).__name__}). {_CERTIFICATE}",
+            kind="network",
+        )
     if kind == "timeout":
         what = "The model endpoint did not answer in time"
     elif unsent:

@@ -15,6 +15,8 @@ from adapters.store.open import POSTGRES, SQLITE, unknown_kind
 from adapters.store.sqlite import check, translated
 from bot.errors import StoreUnusable
 
+LEAST_POSTGRES: Final = 130_000
+"""The first with `pg_current_xact_id`, by which a lost commit is settled."""
 _HOMES: Final = (
     "SELECT home, count(*) FROM goal JOIN session ON session.id = goal.session"
     " WHERE goal.state NOT IN ('complete', 'cancelled') AND home <> '' GROUP BY home ORDER BY home"
@@ -78,6 +80,12 @@ def _postgres(url: str) -> Look:
 
     try:
         with connect(url) as found:
+            server_version = found.info.server_version
+            if server_version < LEAST_POSTGRES:
+                raise StoreUnusable(
+                    f"The server runs PostgreSQL {server_version // 10_000}, and Headway needs "
+                    f"{LEAST_POSTGRES // 10_000} or later: upgrade it, or give another in `database`."
+                )
             found.execute("SET default_transaction_read_only = on")
             row = found.execute("SELECT to_regclass('alembic_version')").fetchone()
             is_there = row is not None and row[0] is not None

@@ -19,6 +19,7 @@ from typing import Final
 from bot.doctor import machine, model, process, sandbox, store
 from bot.doctor.finding import Finding, Found
 from bot.doctor.screen import Screen
+from bot.doctor.size import size
 from bot.errors import HeadwayError
 from bot.settings import Settings, read_settings
 
@@ -82,7 +83,16 @@ def examined(
     yield finding, False
     if settings is None:
         yield _settled(Check("clock", machine.clock))
-        for name in ("state folder", "disk", "database", "process", "sandbox", "model", "prices"):
+        for name in (
+            "state folder",
+            "disk",
+            "size",
+            "database",
+            "process",
+            "sandbox",
+            "model",
+            "prices",
+        ):
             yield Finding(name, "skipped", "Not looked at: the settings come first."), False
         return
     begun = [(check, _begin(check), time.monotonic()) for check in _checks(settings)]
@@ -96,6 +106,7 @@ def _checks(settings: Settings) -> tuple[Check, ...]:
         Check("clock", lambda: machine.clock(settings)),
         Check("state folder", lambda: machine.state_folder(settings)),
         Check("disk", lambda: machine.disk(settings)),
+        Check("size", size),
         Check("database", lambda: store.database(settings)),
         Check("process", lambda: process.running(settings)),
         Check("sandbox", lambda: sandbox.works(settings), MODEL_S),

@@ -23,6 +23,7 @@ FREE_FILES: Final = 200
 BUILT: Final = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 """No clock that is right shows an earlier time."""
 AHEAD_S: Final = 120.0
+ENDPOINT_S: Final = 4.0
 
 
 def python() -> str:
@@ -39,12 +40,22 @@ def clock(settings: Settings | None = None) -> str:
     shown = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d %H:%M UTC")
     if now < BUILT:
         raise wrong(f"The clock says {shown}, which is past. Set it, and keep it set by NTP.")
-    newest = _newest(settings.state_dir) if settings else 0.0
+    if settings is None:
+        return shown
+    newest = _newest(settings.state_dir)
     if newest > now + AHEAD_S:
         minutes = (newest - now) / 60
         raise wrong(
             f"The clock says {shown}, but the state folder was written {minutes:.0f} min later: "
             "it was set back. Set it; until then waits and reminders come late."
+        )
+    elsewhere = _at_endpoint(settings)
+    if elsewhere is not None and abs(elsewhere - time.time()) > AHEAD_S:
+        minutes = (time.time() - elsewhere) / 60
+        way = "ahead of" if minutes > 0 else "behind"
+        raise wrong(
+            f"The clock says {shown}, which is {abs(minutes):.0f} min {way} the model endpoint's. "
+            "Set it, and keep it set by NTP: waits, reminders and certificates go by it."
         )
     return shown
 
@@ -52,6 +63,9 @@ def clock(settings: Settings | None = None) -> str:
 def settings_file(settings: Settings) -> str:
     """Where the settings come from, and whether a key in their file is open to others."""
     path = settings.config_file
+    for key in (settings.api_key_file,):
+        if key is not None and key.exists() and stat.S_IMODE(key.stat().st_mode) & 0o077:
+            raise warning(f"The key file {key} can be read by others. Close it: `chmod 600 {key}`.")
     if path is None:
         return "from the environment and the defaults; there is no headway.toml"
     if (
@@ -111,6 +125,14 @@ def disk(settings: Settings) -> str:
 def existing(path: Path) -> Path:
     """The path, or the nearest of its parents that is there."""
     return next((each for each in (path, *path.parents) if each.exists()), Path("/"))
+
+
+def _at_endpoint(settings: Settings) -> float | None:
+    if settings.provider != "anthropic":
+        return None
+    from adapters.claude.date import served_at
+
+    return served_at(settings.base_url, timeout_s=ENDPOINT_S)
 
 
 def _newest(folder: Path) -> float:

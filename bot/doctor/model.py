@@ -10,6 +10,8 @@ from bot.doctor.finding import warning, wrong
 from bot.errors import BadRequest, ModelBusy, ModelRefusesUs
 from bot.settings import Settings
 from bot.wiring import build_model
+from bot.wiring.endpoint import REHEARSED
+from bot.wiring.program import program
 
 ANSWER_S: Final = 10.0
 PASSING: Final = frozenset({"overload", "rate_limit"})
@@ -22,6 +24,11 @@ def answers(settings: Settings) -> str:
         BadSettings: there is no key, or the endpoint cannot be used as it is written.
     """
     names = _names(settings)
+    if settings.provider == REHEARSED:
+        raise warning(
+            "It is rehearsed: a script answers in a model's place, and nothing is charged. "
+            f"Let `{program()} init` set a real one when you have seen enough."
+        )
     for name in names:
         try:
             asyncio.run(_asked(settings.model_copy(update={"model": name})))
@@ -36,6 +43,8 @@ def answers(settings: Settings) -> str:
 
 def prices(settings: Settings) -> str:
     """Whether the cost of both models is known."""
+    if settings.provider == REHEARSED:
+        return "nothing is charged by the rehearsed model"
     own = {name: price.price() for name, price in settings.prices.items()}
     table = PriceTable(settings.provider, own=own, now=time.time)
     missing = [name for name in _names(settings) if table.price(name) is None]

@@ -15,7 +15,11 @@ def running(settings: Settings) -> str:
     """Whether a process answers on the control socket; without one, `run` and `chat` start it."""
     path = settings.state_dir / SOCKET
     try:
-        if not path.is_socket():
+        if path.exists() and not path.is_socket():
+            raise wrong(
+                f"{path} is no socket, and Headway's control socket belongs there. Move it away."
+            )
+        if not path.exists():
             return "none runs here now"
         asked = ask_owner(settings.state_dir, {"do": "ping"}, timeout_s=ANSWER_S)
         answer = asyncio.run(asked)

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.status import Status
 
 from bot.doctor.finding import Finding, State
+from bot.wiring.program import program
 
 SIGNS: Final[dict[State, str]] = {
     "ok": "[green]✓ ok[/]     ",
@@ -70,7 +71,7 @@ class Screen:
         elif bad:
             self._console.print(f"\n[red]✗ Mend first:[/] {', '.join(bad)}.")
         else:
-            self._console.print("\n[green]✓ Ready.[/] Start with `headway chat`.")
+            self._console.print(f"\n[green]✓ Ready.[/] Start with `{escape(program())} chat`.")
 
     def _still(self) -> None:
         if self._status is not None:

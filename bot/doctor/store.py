@@ -1,9 +1,12 @@
 """The check of the database: looked at, never opened for writing, made or migrated."""
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from adapters.store.look import Look, look
+from bot.doctor.finding import wrong
 from bot.settings import Settings
+from bot.wiring.folder import LOCK
 
 
 def database(settings: Settings) -> str:
@@ -14,6 +17,11 @@ def database(settings: Settings) -> str:
         BadSettings: no such kind of database.
     """
     found = look(settings.database_url, state_dir=settings.state_dir)
+    if found.owner is not None and _is_elsewhere(settings, found.owner):
+        raise wrong(
+            f"{_shown(settings)} is owned by process {found.owner}, which works for another state "
+            "folder. Stop that process, or give this state folder a database of its own."
+        )
     return _told(found, _shown(settings)) + _elsewhere(found, settings)
 
 
@@ -27,6 +35,17 @@ def _told(found: Look, name: str) -> str:
     if found.will_be_migrated:
         return f"{name}, of version {found.version} (backed up and migrated at the next start)"
     return f"{name}, whole, version {found.version}"
+
+
+def _is_elsewhere(settings: Settings, owner: int) -> bool:
+    """Whether the process that owns a database outside of the state folder is not this folder's."""
+    path = Path("/", urlsplit(settings.database_url).path.lstrip("/"))
+    if path.parent == settings.state_dir:
+        return False
+    try:
+        return (settings.state_dir / LOCK).read_text("ascii", "replace").strip() != str(owner)
+    except OSError:
+        return True
 
 
 def _elsewhere(found: Look, settings: Settings) -> str:

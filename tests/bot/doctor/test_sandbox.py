@@ -12,7 +12,7 @@ import pytest
 from adapters.sandbox.bubblewrap import find_bwrap
 from bot.doctor import ground
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DOCTOR = (sys.executable, "-c", "from bot.cli import main; main()", "doctor", "sandbox", "--json")
 USER = "Uid:\t1000\t1000\t1000\t1000\nNoNewPrivs:\t{nnp}\nSeccomp:\t{seccomp}\n"
 PLAIN_PROC = "22 27 0:21 / /proc rw,relatime - proc proc rw\n"

@@ -8,9 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -22,69 +20,15 @@ from bot.doctor import checkup, machine
 from bot.doctor.finding import Finding
 from bot.goals.limits import LIMITS
 from scheduler.control import SOCKET
-from tests.peers.messages_api import KEY, BlockingMessagesApi, started
-from tests.peers.postgres import Postgres, private_postgres
+from tests.bot.doctor.patient import Patient, examined
+from tests.peers.messages_api import KEY
+from tests.peers.postgres import Postgres
 
-ROOT = Path(__file__).resolve().parents[2]
-MODELS = ("claude-sonnet-5-5", "claude-haiku-5-5", "homemade-1")
+ROOT = Path(__file__).resolve().parents[3]
 NOBODY = 65534
 DOCTOR = "import sys; sys.argv[1:] = 'doctor', '--json'; from bot.cli import main; main()"
 HASTY_DOCTOR = "from bot.doctor import checkup; checkup.MODEL_S = 4.0; " + DOCTOR
 IMPATIENT_DOCTOR = "from bot.doctor import model; model.ANSWER_S = 1.0; " + DOCTOR
-
-
-@dataclass(frozen=True)
-class Patient:
-    """A healthy installation, to be hurt in one place."""
-
-    home: Path
-    state: Path
-    variables: pytest.MonkeyPatch
-    api: BlockingMessagesApi
-
-    def set(self, **variables: str | Path) -> None:
-        for name, value in variables.items():
-            self.variables.setenv(name.upper(), str(value))
-
-    def toml(self, text: str) -> Path:
-        path = self.home / "headway.toml"
-        path.write_text(text, "utf-8")
-        path.chmod(0o600)
-        return path
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[BlockingMessagesApi]:
-    models = ("--models", ",".join(MODELS))
-    with started("adapters.rehearsal.demo:script", *models) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    with private_postgres() as running:
-        yield running
-
-
-@pytest.fixture
-def patient(
-    api: BlockingMessagesApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Patient]:
-    for name in list(os.environ):
-        if name.startswith(("HEADWAY_", "ANTHROPIC_", "XDG_")):
-            monkeypatch.delenv(name)
-    state = tmp_path / "state"
-    state.mkdir(mode=0o700)
-    monkeypatch.chdir(tmp_path)
-    patient = Patient(tmp_path, state, monkeypatch, api)
-    patient.set(home=tmp_path, headway_state_dir=state)
-    patient.set(headway_base_url=api.url, headway_api_key=KEY)
-    yield patient
-    api.clear_faults()
-
-
-def examined(config: Path | None = None) -> dict[str, Finding]:
-    return {each.check: each for each, _ in checkup.examined(config, lambda _: None)}
 
 
 def wrongs(found: dict[str, Finding]) -> set[str]:
@@ -116,7 +60,7 @@ def test_a_healthy_installation_is_ready(
     printed = capsys.readouterr().out
     assert code == 0, printed
     assert "✓ Ready." in printed
-    assert printed.count("✓ ok") == 10
+    assert printed.count("✓ ok") == 11
     assert not (patient.state / "headway.db").exists()
 
 
