@@ -23,7 +23,7 @@ import typer
 
 from adapters.telemetry.logs import configure
 from bot.cli import init as init_command
-from bot.cli import operate, purge, status, upkeep
+from bot.cli import operate, people, purge, status, upkeep
 from bot.cli.config import app as config_commands
 from bot.cli.exits import know, wrap_streams
 from bot.cli.secret import app as secret_commands
@@ -61,6 +61,7 @@ evals = typer.Typer(no_args_is_help=True, help="Measure the models that are conf
 app.add_typer(evals, name="evals")
 app.add_typer(config_commands, name="config")
 operate.add_to(app)
+people.add_to(app)
 upkeep.add_to(app)
 purge.add_to(app)
 status.add_to(app)
@@ -161,12 +162,25 @@ def chat(
             "5 cancelled, 6 waits for a person and there is no more input.",
         ),
     ] = False,
+    speaker: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="Speak as another person of the room. They are no admin and have to be let in "
+            "(`headway allow add @NAME`): it shows what others may do. Whoever can open the state "
+            "folder is its operator anyway.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> None:
     """Talk to Headway in this terminal."""
     from bot.cli import talk
 
     settings = _given(context).settings()
-    raise typer.Exit(_wait(talk.chat(settings, objective, until_settled=until_settled)))
+    raise typer.Exit(
+        _wait(talk.chat(settings, objective, until_settled=until_settled, speaker=speaker))
+    )
 
 
 @app.command()

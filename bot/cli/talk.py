@@ -36,8 +36,12 @@ GONE_S: Final = 2.0
 """How often a chat that joined another process looks whether that is still there."""
 
 
-async def chat(settings: Settings, objective: str | None, *, until_settled: bool) -> int:
+async def chat(
+    settings: Settings, objective: str | None, *, until_settled: bool, speaker: str = ""
+) -> int:
     """Talk until the person leaves or the goals have settled; returns the exit code.
+
+    `speaker`: who is talking, where that is not the system's user.
 
     Raises:
         BadInput: the objective cannot be taken.
@@ -45,8 +49,9 @@ async def chat(settings: Settings, objective: str | None, *, until_settled: bool
     """
     texts = Texts()
     _check_objective(objective)
+    person = _speaker(speaker)
     if await ask_owner(settings.state_dir, {"do": "ping"}) is not None:
-        return await _joined(settings, objective, until_settled)
+        return await _joined(settings, objective, until_settled, person)
     async with AsyncExitStack() as stack:
         with Console(stderr=True).status(texts("terminal.starting")):
             from bot.wiring import running
@@ -59,17 +64,19 @@ async def chat(settings: Settings, objective: str | None, *, until_settled: bool
                 if not await _is_served(settings.state_dir):
                     raise
         if bot is None:
-            return await _joined(settings, objective, until_settled)
-        talk = _converse(settings, _Near(bot), objective, until_settled)
+            return await _joined(settings, objective, until_settled, person)
+        talk = _converse(settings, _Near(bot, person), objective, until_settled)
         code = await _while_whole(bot.until_broken(), talk)
         if bot.worker.busy and sys.stderr.isatty():
             sys.stderr.write(texts("terminal.ending", s=settings.shutdown_s) + "\n")
         return code
 
 
-async def _joined(settings: Settings, objective: str | None, until_settled: bool) -> int:
+async def _joined(
+    settings: Settings, objective: str | None, until_settled: bool, person: Speaker
+) -> int:
     """Talk with the Headway that runs in another process, for as long as it does."""
-    far = _Far(settings.state_dir)
+    far = _Far(settings.state_dir, person)
     return await _while_whole(far.until_gone(), _converse(settings, far, objective, until_settled))
 
 
@@ -106,6 +113,16 @@ def system_user() -> Speaker:
     return Speaker(name, name)
 
 
+def _speaker(name: str) -> Speaker:
+    """Whoever speaks: the system's user, or somebody else of the room by their name."""
+    if not name:
+        return system_user()
+    plain = name.removeprefix("@").strip()
+    if not plain or not plain.isprintable() or any(letter.isspace() for letter in plain):
+        raise BadInput(f"{name!r} is no name. Give one word after --as, such as ben.")
+    return Speaker(plain, plain)
+
+
 class _Room(Protocol):
     """Where a message is written down."""
 
@@ -124,9 +141,9 @@ class _Near:
 
     goodbye = "terminal.left"
 
-    def __init__(self, bot: "Running") -> None:
+    def __init__(self, bot: "Running", person: Speaker) -> None:
         self._bot = bot
-        self._person = system_user()
+        self._person = person
 
     async def say(self, text: str, thread: str) -> str:
         return await self._bot.console.say(self._person, text, thread)
@@ -140,11 +157,14 @@ class _Far:
 
     goodbye = "terminal.detached"
 
-    def __init__(self, state_dir: Path) -> None:
+    def __init__(self, state_dir: Path, person: Speaker) -> None:
         self._state_dir = state_dir
+        self._person = person
 
     async def say(self, text: str, thread: str) -> str:
-        answer = await self._ask({"do": "say", "text": text, "thread": thread})
+        answer = await self._ask(
+            {"do": "say", "text": text, "thread": thread, "speaker": self._person.id}
+        )
         return str(answer["id"])
 
     async def settle(self) -> None:
