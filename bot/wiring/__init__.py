@@ -56,6 +56,7 @@ from bot.wiring.people import (
     watch_owners,
     with_worker,
 )
+from bot.wiring.people_desk import PeopleDesk
 from bot.wiring.sandbox import build_sandbox, discreet_sandbox, open_sandbox
 from bot.wiring.secrets import (
     LOOK_S,
@@ -222,6 +223,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         drain = Drain(worker, turns, delivery)
         holding = HoldDesk(store.holds, store.rooms, worker.recall, delivery.notify)
         desk = SecretDesk(store.secrets, redactor)
+        people = PeopleDesk(allow_list, store, names, delivery.notify)
         cached = turns.forget_texts
         purges = keep_forgetting(alarms, settings, store, wake=worker.wake, forget_cached=cached)
         if names.is_shared:
@@ -230,7 +232,8 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
             serving(
                 settings.state_dir,
                 discreet_answers(
-                    with_secrets(desk, with_desks((holding, drain, purges), control)), redactor
+                    with_secrets(desk, with_desks((holding, drain, purges, people), control)),
+                    redactor,
                 ),
             )
         )

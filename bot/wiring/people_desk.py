@@ -1,0 +1,192 @@
+"""
+What other commands may ask about people and rooms: the list, a code to claim with, settings.
+
+Rule: the answers are the same whether a running Headway gives them or a command that took the folder.
+"""
+
+from collections.abc import Callable
+from secrets import token_hex
+from typing import Any, Final, cast, get_args
+
+from adapters.console.parse import ROOM
+from adapters.store.open import Store
+from bot.chat import claims
+from bot.chat.allow_list import AllowList
+from bot.chat.people_words import read_subject, shown
+from bot.chat.room_words import OPEN, key_named, read_value, unknown_key, value_text
+from bot.chat.texts import Texts
+from bot.errors import BadInput
+from bot.ports.chat import Network, Place, Speaker
+from bot.ports.people import ROLES, Answer, Entry, Note, Role, Subject
+from bot.ports.room_settings import KEYS
+from bot.settings import Settings
+from bot.wiring.names import Names, names_of
+from bot.wiring.people import open_allow_list
+from scheduler.control import Request
+
+NETWORKS: Final[tuple[Network, ...]] = get_args(Network)
+
+
+def _nothing() -> None:
+    return
+
+
+class PeopleDesk:
+    """Answers requests about people and rooms."""
+
+    def __init__(
+        self,
+        allow_list: AllowList,
+        store: Store,
+        names: Names,
+        posted: Callable[[], None] = _nothing,
+    ) -> None:
+        self._allow_list = allow_list
+        self._store = store
+        self._names = names
+        self._posted = posted
+        self._texts = Texts()
+
+    async def __call__(self, request: Request) -> dict[str, Any] | None:
+        """The answer; None for a request about something else. Raises Refused, BadInput."""
+        match request:
+            case {"do": "allow.list"}:
+                return {"entries": await self._entries()}
+            case {"do": "allow.add", "who": str(who)}:
+                return await self._add(self._subject(request, who), request)
+            case {"do": "allow.remove", "who": str(who)}:
+                return await self._remove(self._subject(request, who), request)
+            case {"do": "claim.new"}:
+                return {"code": await self._new_code(), "lasts_s": claims.LASTS_S}
+            case {"do": "room.show", "room": str(room)}:
+                return await self._show(self._room(room))
+            case {"do": "room.set", "room": str(room), "key": str(key), "value": str(value)}:
+                return await self._set(self._room(room), key, value)
+            case {"do": "people.gone", "who": str(who)}:
+                subject = self._subject(request, who)
+                place = Place(subject.network, "", "")
+                is_gone = bool(request.get("is_gone", True))
+                await self._allow_list.gone(
+                    place, Speaker(subject.id, subject.name or subject.id), is_gone=is_gone
+                )
+                return {"who": shown(subject), "is_gone": is_gone}
+        return None
+
+    async def _add(self, subject: Subject, request: Request) -> dict[str, Any]:
+        role = _role(request.get("role") or "user")
+        room = self._room(str(request["room"])) if request.get("room") else None
+        is_new = await self._allow_list.allow(Entry(subject, role, room))
+        return {"who": shown(subject), "role": role, "room": _room_name(room), "is_new": is_new}
+
+    async def _remove(self, subject: Subject, request: Request) -> dict[str, Any]:
+        role = _role(request["role"]) if request.get("role") else None
+        room = self._room(str(request["room"])) if request.get("room") else None
+        removed = await self._allow_list.remove(subject, role=role, room=room)
+        return {"who": shown(subject), "removed": removed}
+
+    async def _entries(self) -> list[dict[str, Any]]:
+        await self._allow_list.load()
+        entries = self._allow_list.register.entries
+        givers = sorted({entry.given_by for entry in entries if entry.given_by})
+        people = await self._store.rooms.people(givers)
+        return [
+            {
+                "who": shown(entry.subject),
+                "kind": entry.subject.kind,
+                "network": entry.subject.network,
+                "role": entry.role,
+                "room": _room_name(entry.room),
+                "given_by": people[entry.given_by].name if entry.given_by in people else "",
+                "given_at": entry.given_at,
+            }
+            for entry in entries
+        ]
+
+    async def _new_code(self) -> str:
+        code = claims.new_code()
+        await self._store.doors.open_claim(claims.code_hash(code), lasts_s=claims.LASTS_S)
+        return code
+
+    async def _show(self, room: Place) -> dict[str, Any]:
+        await self._allow_list.load()
+        settings, own = self._allow_list.settings(room), self._allow_list.kept(room)
+        above = self._allow_list.kept(Place(room.network, room.workspace, ""))
+        setters = sorted({kept.by for kept in (*own.values(), *above.values()) if kept.by})
+        people = await self._store.rooms.people(setters)
+        rows = []
+        for key in KEYS:
+            kept = own.get(key) or above.get(key)
+            rows.append(
+                {
+                    "key": key,
+                    "value": getattr(settings, key),
+                    "shown": value_text(key, getattr(settings, key), self._texts),
+                    "from": "room" if key in own else "workspace" if kept else "default",
+                    "by": people[kept.by].name if kept and kept.by in people else "",
+                    "at": kept.at if kept else None,
+                    "help": self._texts(f"room.{key}"),
+                }
+            )
+        return {"room": _room_name(room), "settings": rows}
+
+    async def _set(self, room: Place, word: str, text: str) -> dict[str, Any]:
+        key = key_named(word)
+        if key is None:
+            raise unknown_key(word, self._texts)
+        value = None if text.lower() == OPEN else read_value(key, text, self._texts)
+        value_shown = value_text(key, value, self._texts)
+        answer = Answer()
+        if room.room:
+            by = self._texts("room.operator")
+            told = self._texts("said.room.set", key=key, value=value_shown, by=by)
+            session = (await self._store.rooms.begin(room)).session
+            answer = Answer((Note(session, f"room:{token_hex(8)}", told),))
+        await self._allow_list.set_for_room(room, key, value, by="", answer=answer)
+        self._posted()
+        return {"room": _room_name(room), "key": key, "shown": value_shown}
+
+    def _subject(self, request: Request, who: str) -> Subject:
+        network = str(request.get("network") or "console")
+        if network not in NETWORKS:
+            known = ", ".join(NETWORKS)
+            raise BadInput(f"There is no network {network}. There are: {known}.")
+        place = Place(cast(Network, network), self._workspace(network), "")
+        word = who if who.startswith(("@", "<", "room:", "server:", "group:")) else f"@{who}"
+        subject = read_subject(word, place)
+        if subject is None:
+            raise BadInput(f"{who!r} names nobody. Give @NAME, room:NAME, server:NAME or group:ID.")
+        return subject
+
+    def _room(self, text: str) -> Place:
+        """`ROOM`, `NETWORK:ROOM` or `NETWORK:WORKSPACE/ROOM`; `*` is the whole workspace."""
+        network, _, rest = text.rpartition(":") if ":" in text else ("console", "", text)
+        if network not in NETWORKS:
+            known = ", ".join(NETWORKS)
+            raise BadInput(f"There is no network {network}. There are: {known}.")
+        workspace, _, room = rest.rpartition("/")
+        name = "" if room == "*" else room
+        if network == "console" and name not in ("", ROOM):
+            raise BadInput(f"There is no room {name} at the console: its one room is `{ROOM}`.")
+        return Place(cast(Network, network), workspace or self._workspace(network), name)
+
+    def _workspace(self, network: str) -> str:
+        return self._names.console if network == "console" else ""
+
+
+async def alone(settings: Settings, store: Store) -> PeopleDesk:
+    """A desk for a command that owns the state folder itself."""
+    names = names_of(settings)
+    return PeopleDesk(await open_allow_list(settings, names, store), store, names)
+
+
+def _role(word: object) -> Role:
+    if word not in ROLES:
+        raise BadInput(f"{word!r} is no role. Roles are: {', '.join(ROLES)}.")
+    return cast(Role, word)
+
+
+def _room_name(room: Place | None) -> str:
+    if room is None:
+        return ""
+    parts = "/".join(part for part in (room.workspace, room.room or "*") if part)
+    return f"{room.network}:{parts}"
