@@ -112,7 +112,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the edge of the process
         kind = type(error).__name__
         unknown = Ours(f"Headway met an error that it does not know ({kind}: {error}). Report it.")
         unknown.__cause__ = error
