@@ -49,7 +49,8 @@ class DiscreetModel:
                 return {**block, "text": self._redactor.all(block.get("text"))}
             case "tool_use":
                 return {**block, "input": self._redactor.all(block.get("input"))}
-        return block
+            case _:
+                return block
 
 
 class DiscreetSandbox:

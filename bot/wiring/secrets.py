@@ -102,7 +102,8 @@ class SecretDesk:
                     keeps_old=bool(request.get("keeps_old", False)),
                 )
                 return {"resealed": count}
-        return None
+            case _:
+                return None
 
     async def look(self) -> None:
         """Learn what another process has set meanwhile."""

@@ -84,7 +84,7 @@ async def _bed(url: str, folder: Path) -> AsyncIterator[SecretBed]:
 
 
 def _alter(tx: Transaction, of: str, into: str) -> None:
-    sealed = dict(tx.all(_S.select().with_only_columns(_S.c.name, _S.c.sealed)))
+    sealed: dict[str, str] = dict(tx.all(_S.select().with_only_columns(_S.c.name, _S.c.sealed)))
     change: dict[str, str] = {"sealed": sealed.get(of, _flipped(sealed[into]))}
     if of == "other host":
         change = {"hosts": '["evil.example"]'}

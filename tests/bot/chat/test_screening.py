@@ -1,0 +1,96 @@
+"""What people say is stored without known secrets, and they are told once."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.chat.facts import Manner
+from bot.chat.screening import Screening
+from bot.errors import StoreBusy
+from bot.ports.chat import Arrival, Incoming, Place, Speaker
+from bot.redaction import Redactor
+from tests.doubles.clock import HandClock
+from tests.doubles.store import MemoryStore
+
+KEY = "planted-key"
+PLACE = Place("console", "", "room", "t1")
+
+
+class Bed:
+    def __init__(self) -> None:
+        self.store = MemoryStore(HandClock())
+        self.got: list[Arrival] = []
+        self.is_full = False
+        redactor = Redactor({"api_key": KEY, "OTHER": "other-planted"})
+        self.screening = Screening(
+            self.receive, self.store.rooms, self.store.outbox, redactor, Manner()
+        )
+
+    async def receive(self, message: Arrival) -> None:
+        if self.is_full:
+            raise StoreBusy("It is full.")
+        self.got.append(message)
+
+    async def say(self, text: str, *, by: str = "ann", place: Place = PLACE) -> None:
+        id = f"m{len(self.got)}"
+        await self.screening.receive(Incoming(id, place, Speaker(by, by), text, 5.0))
+
+    async def told(self) -> list[str]:
+        return [due.content for due in await self.store.outbox.claim("console", limit=9)]
+
+
+@pytest.fixture
+def bed(tmp_path: Path) -> Bed:
+    return Bed()
+
+
+async def test_a_message_is_stored_without_the_value(bed: Bed) -> None:
+    await bed.say(f"/goal use {KEY}")
+
+    [stored] = bed.got
+
+    assert isinstance(stored, Incoming)
+    assert stored.text == "/goal use [secret api_key]"
+
+
+async def test_whoever_says_it_is_told_once_without_the_value(bed: Bed) -> None:
+    await bed.say(f"use {KEY}")
+    await bed.say(f"again: {KEY}")
+
+    [text] = await bed.told()
+
+    assert text.startswith("What you said holds the value that [secret api_key] stands for.")
+    assert KEY not in text
+
+
+async def test_each_person_is_told_of_each_secret(bed: Bed) -> None:
+    elsewhere = Place("console", "", "room", "t2")
+    await bed.say(f"use {KEY}")
+    await bed.say(f"use {KEY}", by="bob", place=elsewhere)
+    await bed.say("use other-planted", place=Place("console", "", "room", "t3"))
+
+    assert len(await bed.told()) == 3
+
+
+async def test_a_mark_tells_too_as_a_network_may_take_the_value_out_before(bed: Bed) -> None:
+    await bed.say("use [secret api_key]")
+
+    assert len(await bed.told()) == 1
+
+
+async def test_a_message_that_could_not_be_stored_is_told_once_all_the_same(bed: Bed) -> None:
+    bed.is_full = True
+    with pytest.raises(StoreBusy):
+        await bed.say(f"use {KEY}")
+    bed.is_full = False
+    await bed.say(f"use {KEY}")
+
+    assert len(bed.got) == 1
+    assert len(await bed.told()) == 1
+
+
+async def test_other_words_pass_as_they_are(bed: Bed) -> None:
+    await bed.say("hello")
+
+    assert [message.text for message in bed.got if isinstance(message, Incoming)] == ["hello"]
+    assert await bed.told() == []
