@@ -11,13 +11,14 @@ from adapters.store.people import write_entry, write_notes
 from adapters.store.readers import Readers
 from adapters.store.rooms import place_of
 from adapters.store.statements import Reader, Row, Writes
+from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.ports.chat import Incoming, Place, Speaker
 from bot.ports.doors import TRIES_MOST, Claimed, Heeded, Offered
 from bot.ports.people import Answer, Entry, Subject
 
-_T = queries.METADATA.tables
+_T = METADATA.tables
 _CL, _OF, _TO = _T["claim"], _T["offer"], _T["told"]
 _I, _P, _R, _S, _C = (
     queries.INBOX, queries.PERSON, queries.ROOM, queries.SESSION, queries.CONTENT,

@@ -16,6 +16,7 @@ from adapters.store.moves import write_reply
 from adapters.store.readers import Readers
 from adapters.store.rooms import see_person, see_room
 from adapters.store.statements import Reader, Row, Writes
+from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.errors import Refused
@@ -23,7 +24,7 @@ from bot.ports.chat import Network, Place, Speaker
 from bot.ports.people import NOTHING, Answer, Entry, Register, Role, Subject
 from bot.ports.room_settings import Kept, Setting, read_kept, write_kept
 
-_GR, _P, _R = queries.METADATA.tables["grant"], queries.PERSON, queries.ROOM
+_GR, _P, _R = METADATA.tables["grant"], queries.PERSON, queries.ROOM
 _ENTRIES: Final = (
     select(
         _GR.c.id, _GR.c.subject, _GR.c.role, _GR.c.given_by, _GR.c.given_at, _P.c.network,

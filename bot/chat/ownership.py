@@ -78,7 +78,7 @@ class Ownership:
         offered = await self._mine(heard, goal)
         if not may(Act.START, heard.roles):
             raise Refused("They may have no goals here.", code="no_goals_of_yours")
-        await self._change(heard, goal, OwnerChanged(offered.by, heard.person), "said.accepted")
+        await self._change(heard, goal, OwnerChanged(offered.by, heard.person))
 
     async def decline(self, heard: Heard, goal: Goal, command: Command) -> None:
         """Leave it with its owner; whoever offered it may take the offer back, too."""
@@ -102,12 +102,12 @@ class Ownership:
         """An admin takes a goal over; nobody else has to say yes."""
         if not may(Act.HAND_OVER, heard.roles) and not heard.is_owner_of(goal):
             raise Refused("It takes an admin.", code="no_offer")
-        await self._change(heard, goal, OwnerChanged(heard.person, heard.person), "said.accepted")
+        await self._change(heard, goal, OwnerChanged(heard.person, heard.person))
 
-    async def _change(self, heard: Heard, goal: Goal, event: OwnerChanged, key: str) -> None:
+    async def _change(self, heard: Heard, goal: Goal, event: OwnerChanged) -> None:
         name = heard.message.speaker.name
-        rests = ".rests" if goal.state == "paused" else ""
-        text = self._desk.manner.texts(f"{key}{rests}", name=name, goal=self._desk.name(goal))
+        key = "said.accepted.rests" if goal.state == "paused" else "said.accepted"
+        text = self._desk.manner.texts(key, name=name, goal=self._desk.name(goal))
         await self._commit(heard, goal, event, told=lambda _: text)
 
     async def _mine(self, heard: Heard, goal: Goal) -> Offered:

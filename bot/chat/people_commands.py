@@ -48,7 +48,7 @@ class PeopleCommands:
                 await self._claim(heard, command.text)
             case "access":
                 await self._access(heard)
-            case "why":
+            case _:
                 await self._why(heard)
 
     async def _allow(self, heard: Heard, text: str) -> None:

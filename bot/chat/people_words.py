@@ -7,7 +7,7 @@ are the members of a room, `server:NAME` all people of a Matrix server, `group:I
 
 import re
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from bot.chat.texts import Texts
 from bot.errors import BadInput
@@ -86,7 +86,7 @@ def read_entry(text: str, place: Place, texts: Texts) -> EntryWords | None:
         if word == HERE and not is_here:
             is_here = True
         elif word in ROLES and role is None:
-            role = cast(Role, word)
+            role = word
         else:
             raise BadInput(texts("bad.role", word=word, roles=texts("list_of").join(ROLES)))
     return EntryWords(subject, role, is_here, removes)

@@ -8,6 +8,7 @@ command takes the folder. Whoever can open the folder is the operator and may do
 import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -176,7 +177,7 @@ def _settings(rows: list[dict[str, Any]]) -> None:
     _table(("Setting", "Value", "Set by", "Meaning"), lines)
 
 
-def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -21,10 +21,7 @@ from adapters.console.connection import ConsoleChat
 from adapters.store.open import Store, open_store
 from adapters.store.reading import Reading, open_for_reading
 from adapters.telemetry.logs import redact_with
-from bot.agent.agent_settings import AgentSettings
-from bot.agent.audit import Audits, AuditSettings
 from bot.agent.probe import SandboxProbe
-from bot.agent.turn import Turns
 from bot.chat.delivery import Delivery
 from bot.chat.departures import Departures
 from bot.chat.facts import Manner
@@ -38,6 +35,7 @@ from bot.ports.model import Model
 from bot.ports.sandbox import Sandbox
 from bot.redaction import Redactor
 from bot.settings import Settings
+from bot.wiring.by_room import RoomAudits, RoomTurns, build_audits, build_turns
 from bot.wiring.caps import guard_of, keep_caps
 from bot.wiring.control import Control, with_desks
 from bot.wiring.discreet import DiscreetModel, discreet_answers, discreet_reading
@@ -110,7 +108,7 @@ class Running:
     intake: Intake
     delivery: Delivery
     worker: Worker
-    turns: Turns
+    turns: RoomTurns
     drain: Drain
     parts: tuple["asyncio.Task[None]", ...]
 
@@ -186,8 +184,8 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         allow_list = await open_allow_list(settings, names, store)
         departures = watch_owners(allow_list, store, manner)
         alarms = Alarms()
-        turns = _turns(settings, clock, store, model, sandbox)
-        audits = _audits(settings, clock, store, model)
+        turns = build_turns(settings, clock, store, model, sandbox, allow_list)
+        audits = build_audits(settings, clock, store, model, allow_list)
         worker = _worker(
             settings,
             names,
@@ -312,43 +310,6 @@ async def run_until_stopped(
             await task
 
 
-def _turns(
-    settings: Settings, clock: Clock, store: Store, model: Model, sandbox: Sandbox | None
-) -> Turns:
-    return Turns(
-        store.journal,
-        model,
-        sandbox,
-        clock,
-        settings.limits,
-        _id,
-        AgentSettings(
-            model=settings.model,
-            fallback_models=settings.fallback_models,
-            max_tokens=settings.max_tokens,
-            tool_timeout_s=settings.tool_timeout_s,
-            compact_at=settings.compact_at,
-            distil_model=settings.audit_model,
-        ),
-        lambda goal, text: None,
-    )
-
-
-def _audits(settings: Settings, clock: Clock, store: Store, model: Model) -> Audits:
-    return Audits(
-        store.journal,
-        model,
-        clock,
-        settings.limits,
-        _id,
-        AuditSettings(
-            model=settings.audit_model,
-            fallback_models=settings.fallback_models,
-            timeout_s=settings.audit_timeout_s,
-        ),
-    )
-
-
 def _worker(
     settings: Settings,
     names: Names,
@@ -356,8 +317,8 @@ def _worker(
     store: Store,
     sandbox: Sandbox | None,
     alarms: Alarms,
-    turns: Turns,
-    audits: Audits,
+    turns: RoomTurns,
+    audits: RoomAudits,
     rest: Callable[[str], None],
     departures: Departures,
 ) -> Worker:
@@ -382,10 +343,6 @@ def _worker(
         is_alone=not names.is_shared,
         rest=rest,
     )
-
-
-def _id() -> str:
-    return token_hex(8)
 
 
 async def _shut_down(bot: Running) -> None:

@@ -10,9 +10,9 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
-from bot.agent.turn import Turns
 from bot.chat.delivery import Delivery
 from bot.errors import HeadwayError
+from bot.wiring.by_room import RoomTurns
 from scheduler.control import Request
 from scheduler.worker import Worker
 
@@ -25,7 +25,7 @@ OUTBOX_S: Final = 10.0
 class Drain:
     """Ends a process's work, for a command line that may be in another process."""
 
-    def __init__(self, worker: Worker, turns: Turns, delivery: Delivery) -> None:
+    def __init__(self, worker: Worker, turns: RoomTurns, delivery: Delivery) -> None:
         self._worker, self._turns, self._delivery = worker, turns, delivery
         self._task: asyncio.Task[None] | None = None
         self.done: Callable[[], None] | None = None

@@ -6,7 +6,7 @@ Rule: the answers are the same whether a running Headway gives them or a command
 
 from collections.abc import Callable
 from secrets import token_hex
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, get_args
 
 from adapters.console.parse import ROOM
 from adapters.store.open import Store
@@ -70,7 +70,8 @@ class PeopleDesk:
                     place, Speaker(subject.id, subject.name or subject.id), is_gone=is_gone
                 )
                 return {"who": shown(subject), "is_gone": is_gone}
-        return None
+            case _:
+                return None
 
     async def _add(self, subject: Subject, request: Request) -> dict[str, Any]:
         role = _role(request.get("role") or "user")
@@ -150,7 +151,7 @@ class PeopleDesk:
         if network not in NETWORKS:
             known = ", ".join(NETWORKS)
             raise BadInput(f"There is no network {network}. There are: {known}.")
-        place = Place(cast(Network, network), self._workspace(network), "")
+        place = Place(network, self._workspace(network), "")
         word = who if who.startswith(("@", "<", "room:", "server:", "group:")) else f"@{who}"
         subject = read_subject(word, place)
         if subject is None:
@@ -167,7 +168,7 @@ class PeopleDesk:
         name = "" if room == "*" else room
         if network == "console" and name not in ("", ROOM):
             raise BadInput(f"There is no room {name} at the console: its one room is `{ROOM}`.")
-        return Place(cast(Network, network), workspace or self._workspace(network), name)
+        return Place(network, workspace or self._workspace(network), name)
 
     def _workspace(self, network: str) -> str:
         return self._names.console if network == "console" else ""
@@ -182,7 +183,7 @@ async def alone(settings: Settings, store: Store) -> PeopleDesk:
 def _role(word: object) -> Role:
     if word not in ROLES:
         raise BadInput(f"{word!r} is no role. Roles are: {', '.join(ROLES)}.")
-    return cast(Role, word)
+    return word
 
 
 def _room_name(room: Place | None) -> str:

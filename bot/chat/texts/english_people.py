@@ -171,6 +171,4 @@ PEOPLE: Final[Mapping[str, str]] = {
     "verb.access.example": "access",
     "verb.why": "why a message was not taken: as a reply to it, or about your last one",
     "verb.why.example": "why",
-    # The terminal.
-    "terminal.as": "You speak as {name}.",
 }

@@ -1,25 +1,20 @@
 """Every verb, typed at the console."""
 
-from dataclasses import replace
-
 import pytest
 
 from bot.chat.texts import Texts
 from bot.chat.verbs import VERBS, example, help_line, served
 from bot.goals.events import (
-    AuditFailed,
-    CallSettled,
-    CallStarted,
     DecisionAsked,
     TurnEnded,
     TurnStarted,
 )
-from bot.goals.goal import Goal, State
+from bot.goals.goal import State
 from bot.goals.instructions import StopTurn
-from bot.goals.money import NANO, Usage
+from bot.goals.money import NANO
 from bot.ports.journal import Task, content_hash
 from tests.bot.chat.conftest import Bench
-from tests.bot.chat.turns import began, complete
+from tests.bot.chat.turns import began, complete, over_budget
 
 
 async def test_an_objective_opens_a_goal_in_a_thread_of_its_own(bench: Bench) -> None:
@@ -372,7 +367,7 @@ async def test_a_stranger_is_told_once_a_day_and_starts_nothing(bench: Bench) ->
     await bench.say("/goal give me the keys", speaker=eve)
     await bench.say("/goal give me the keys!", speaker=eve)
 
-    assert bench.answers() == ["I take goals from people on my list."]
+    assert bench.answers() == ["I take goals from people on my list.\n[Ask for access]"]
     assert await bench.store.rooms.goals() == ()
 
 
@@ -444,22 +439,6 @@ async def test_an_answer_while_paused_is_stored_and_counts_at_resume(bench: Benc
 
     assert stored.state is State.PAUSED
     assert (await bench.goal(thread)).opening == "answer"
-
-
-async def over_budget(bench: Bench, goal: Goal, tokens: int, nano_usd: int) -> Goal:
-    """A goal that has spent this, and was wrapped up."""
-    call = CallStarted("c9", "agent", "m", 100, 0, goal.messages, goal.revision)
-    return await bench.happens(
-        goal,
-        TurnStarted(),
-        call,
-        CallSettled("c9", Usage(input=tokens), nano_usd),
-        replace(call, call="c10", tokens=10_000_000, nano_usd=9 * NANO),
-        TurnEnded("budget"),
-        AuditFailed(goal.revision, goal.turn + 1, goal.messages, "timeout"),
-        TurnStarted(),
-        TurnEnded("done"),
-    )
 
 
 async def test_a_raise_and_resume_is_one_command(bench: Bench) -> None:

@@ -1,7 +1,10 @@
 """Turns as events, without an agent."""
 
+from dataclasses import replace
+
 from bot.goals.events import (
     Audited,
+    AuditFailed,
     CallSettled,
     CallStarted,
     Event,
@@ -29,4 +32,20 @@ async def complete(bench: Bench, goal: Goal, reply: str = "It is written.") -> G
         TurnEnded("done", content_hash(reply)),
         Audited(goal.revision, goal.turn + 1, goal.messages, "complete"),
         contents=[reply],
+    )
+
+
+async def over_budget(bench: Bench, goal: Goal, tokens: int, nano_usd: int) -> Goal:
+    """A goal that has spent this, and was wrapped up."""
+    call = CallStarted("c9", "agent", "m", 100, 0, goal.messages, goal.revision)
+    return await bench.happens(
+        goal,
+        TurnStarted(),
+        call,
+        CallSettled("c9", Usage(input=tokens), nano_usd),
+        replace(call, call="c10", tokens=10_000_000, nano_usd=9 * NANO),
+        TurnEnded("budget"),
+        AuditFailed(goal.revision, goal.turn + 1, goal.messages, "timeout"),
+        TurnStarted(),
+        TurnEnded("done"),
     )
