@@ -87,7 +87,6 @@ class _Start:
 class PostgresTransaction(Transaction):
     """A transaction whose writes may be on their way still."""
 
-    is_shared = True
     pipeline: psycopg.Pipeline | None = None
 
     def run(self, statement: Statement, **parameters: Any) -> int:

@@ -27,7 +27,7 @@ from bot.goals.limits import Limits
 LOCK: Final = "goal.number"
 """Goals are numbered, counted and let go one after the other."""
 
-_G, _S, _R, _W = queries.GOAL, queries.SESSION, queries.ROOM, queries.WAIT
+_G, _S, _W = queries.GOAL, queries.SESSION, queries.WAIT
 _IS_QUEUED: Final = (
     "EXISTS (SELECT 1 FROM wait WHERE wait.goal = goal.id AND wait.state = 'open'"
     " AND wait.kind = 'slot')"
@@ -45,10 +45,10 @@ _ASKS: Final = select(func.count()).where(
     text("goal.due_at IS NOT NULL AND goal.kind = 'ask'"), _G.c.owner == bindparam("of_owner")
 )
 """Ordinary turns under way: each is due, so the index of what is due finds them."""
-_ROOM: Final = queries.there(select(_R.c.id).where(_S.c.id == bindparam("of_session")))
+_ROOM: Final = queries.there(select(_S.c.id).where(_S.c.id == bindparam("of_session")))
 _IS_ANY: Final = select(_W.c.id).where(text("state = 'open' AND kind = 'slot'")).limit(1)
 _QUEUED: Final = (
-    queries.there(select(_G.c.data))
+    queries.there(select(_G.c.data).join(_S, _S.c.id == _G.c.session))
     .join(_W, _W.c.goal == _G.c.id)
     .where(text("wait.state = 'open' AND wait.kind = 'slot' AND goal.state = 'waiting'"))
     .order_by(_G.c.number)

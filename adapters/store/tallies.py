@@ -4,9 +4,8 @@ The day's tallies: what each person's goals spent in each room, and what is left
 Rule 1: what a ledger grows by and its tally are one transaction: one row a unit.
 Rule 2: a call is looked at in the transaction that starts it: what is tallied, what all calls in
         flight hold back, and this one. Units of one transaction see each other.
-Rule 3: on PostgreSQL, where less than a quarter of a cap would be left, calls start one transaction
-        after the other. So what other processes start in the same moment may pass a cap only if
-        together it takes more than that quarter.
+Rule 3: on PostgreSQL transactions that start calls go one after the other, whatever process they
+        come from: each sees all that is held back. SQLite has one writer.
 Rule 4: a day is the room's, by its zone. A late refund is taken off the day on which it comes.
 """
 
@@ -37,7 +36,6 @@ from bot.goals.caps import (
     booked,
     needs,
     reached,
-    share_left,
 )
 from bot.goals.events import CallStarted, CapReached
 from bot.goals.goal import Goal
@@ -45,8 +43,6 @@ from bot.ports.room_settings import read_kept, resolved
 
 SPREAD_S: Final = 300.0
 """Over how long the goals that a day's cap held go on after midnight (design, "Money")."""
-NEAR: Final = 0.25
-"""Where less than this share of a cap would be left, calls start in turn (rule 3)."""
 LOCK: Final = "caps"
 
 _T, _V, _S = queries.TALLY, queries.RESERVATION, queries.SESSION
@@ -141,10 +137,8 @@ class Watch:
         if not caps.nano_usd and not caps.tokens:
             return None
         need = needs(call.tokens, call.nano_usd)
+        self.tx.alone(LOCK)
         spent, held = self._sums(goal)
-        if share_left(caps, spent, held, need) < NEAR and self.tx.is_shared:
-            self.tx.alone(LOCK)
-            spent, held = self._sums(goal)
         found = reached(caps, spent, held, need)
         return None if found is None else self._reached(found, need, call.active_s)
 

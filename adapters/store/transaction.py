@@ -33,9 +33,6 @@ class AfterCommit:
 class Transaction(Reader):
     """Reads and writes inside one transaction."""
 
-    is_shared = False
-    """Whether other processes may write to the database at the same time."""
-
     def __init__(
         self, connection: Connection, compiler: Compiler, now: Callable[[], float]
     ) -> None:

@@ -103,21 +103,6 @@ def reached(caps: Caps, spent: Sums, held: Sums, need: Amount) -> Reached | None
     return next((one for one in found if one.is_spent), found[0] if found else None)
 
 
-def share_left(caps: Caps, spent: Sums, held: Sums, need: Amount) -> float:
-    """The smallest share of any cap that would be left after the call; 1 without caps."""
-    shares = [
-        1 - (spent[scope].nano_usd + held[scope].nano_usd + need.nano_usd) / limit
-        for scope, limit in caps.nano_usd.items()
-        if limit and need.nano_usd
-    ]
-    shares += [
-        1 - (spent[scope].tokens + held[scope].tokens + need.tokens) / limit
-        for scope, limit in caps.tokens.items()
-        if limit and need.tokens
-    ]
-    return min(shares, default=1.0)
-
-
 def booked(before: Ledger, after: Ledger, event: Event) -> Booked:
     """What one event adds to the tally: what the ledger grew by."""
     unpriced = 0
