@@ -137,9 +137,10 @@ class _Server:
                         return
             self._tell(runner)
             await self._stopped.wait()
+            for left in filter(None, (self._address.path, self._note)):
+                with suppress(OSError):
+                    os.unlink(left)
         finally:
-            with suppress(OSError):
-                self._note.unlink()
             await runner.cleanup()
 
     async def _bound(self, runner: web.AppRunner) -> bool:
