@@ -45,10 +45,7 @@ def copy_sqlite(source: Path, to: Path, translate: Translate, told: Told) -> Non
         is_full = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
         raise translate(error, to if is_full else source) from error
     except OSError as error:
-        raise StoreUnusable(
-            f"The copy {to} cannot be written ({error.strerror}): free some space on its disk, or "
-            "mend its folder's rights."
-        ) from error
+        raise _unwritable(to, error) from error
 
 
 def keep_before(path: Path, head: str, translate: Translate, told: Told) -> Path:
@@ -58,10 +55,13 @@ def keep_before(path: Path, head: str, translate: Translate, told: Told) -> Path
     """
     kept = path.with_name(f"{path.name}.before-{head}")
     draft = kept.with_name(f"{kept.name}.unfinished")
-    draft.unlink(missing_ok=True)
-    copy_sqlite(path, draft, translate, told)
-    draft.replace(kept)
-    flush(path.parent)
+    try:
+        draft.unlink(missing_ok=True)
+        copy_sqlite(path, draft, translate, told)
+        draft.replace(kept)
+        flush(path.parent)
+    except OSError as error:
+        raise _unwritable(kept, error) from error
     return kept
 
 
@@ -72,6 +72,13 @@ def flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _unwritable(to: Path, error: OSError) -> StoreUnusable:
+    return StoreUnusable(
+        f"The copy {to} cannot be written ({error.strerror}): free some space on its disk, or mend "
+        "its folder's rights."
+    )
 
 
 def _copy(source: Path, to: Path, told: Told) -> None:

@@ -1,0 +1,200 @@
+"""What former releases left is brought to today's schema, with rows in it, on both databases."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import NullPool, create_engine
+
+from adapters.clock import WallClock
+from adapters.store import schema, upkeep
+from adapters.store.copies import nobody
+from adapters.store.open import open_store
+from adapters.store.tables import METADATA
+from bot.errors import StoreUnusable
+from bot.goals.limits import LIMITS
+from bot.goals.machine import replay
+from tests.adapters.store.releases.kept import RELEASES, unpack
+from tests.peers.postgres import Postgres
+
+STATES = {
+    "complete": "complete",
+    "blocked": "blocked",
+    "over_budget": "over_budget",
+    "paused": "paused",
+    "deciding": "deciding",
+    "waiting": "waiting",
+    "streaming": "working",
+    "in_a_tool": "working",
+}
+"""What each kept goal is in the middle of, and its state."""
+
+
+@pytest.mark.parametrize("release", RELEASES)
+async def test_a_former_releases_database_is_kept_beside_and_brought_to_todays_schema(
+    release: str, tmp_path: Path
+) -> None:
+    unpack(release, tmp_path)
+    before = _rows(tmp_path / "headway.db")
+
+    states = await _checked(f"sqlite:///{tmp_path / 'headway.db'}", tmp_path)
+
+    assert states == STATES
+    assert _version(tmp_path / "headway.db") == schema.HEAD
+    kept = tmp_path / f"headway.db.before-{schema.HEAD}"
+    assert _version(kept) == release
+    assert _rows(kept) == before
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert not kept.with_name(f"{kept.name}-wal").exists()
+    after = _rows(tmp_path / "headway.db")
+    for table in ("event", "goal", "step", "decision", "wait", "content", "inbox"):
+        assert [row[: len(was)] for row, was in zip(after[table], before[table], strict=True)] == (
+            before[table]
+        )
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_an_upgrade_that_was_killed_after_its_copy_or_in_it_is_made_again(
+    release: str, tmp_path: Path
+) -> None:
+    unpack(release, tmp_path)
+    kept = tmp_path / f"headway.db.before-{schema.HEAD}"
+    kept.write_bytes(b"of an upgrade that was killed before it changed anything")
+    kept.with_name(f"{kept.name}.unfinished").write_bytes(b"half")
+    url = f"sqlite:///{tmp_path / 'headway.db'}"
+
+    first = upkeep.upgrade(url, state_dir=tmp_path, told=nobody)
+    second = upkeep.upgrade(url, state_dir=tmp_path, told=nobody)
+
+    assert (first, second) == (str(kept), "")
+    assert _version(kept) == release
+    assert not kept.with_name(f"{kept.name}.unfinished").exists()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_where_no_copy_can_be_kept_nothing_is_upgraded(release: str, tmp_path: Path) -> None:
+    unpack(release, tmp_path)
+    (tmp_path / f"headway.db.before-{schema.HEAD}.unfinished").mkdir()
+
+    with pytest.raises(StoreUnusable, match=r"copy .* cannot be written"):
+        upkeep.upgrade(f"sqlite:///{tmp_path / 'headway.db'}", state_dir=tmp_path, told=nobody)
+
+    assert _version(tmp_path / "headway.db") == release
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("release", RELEASES)
+async def test_the_same_rows_are_brought_to_todays_schema_on_postgres(
+    release: str, tmp_path: Path, postgres: Postgres
+) -> None:
+    unpack(release, tmp_path)
+    url = postgres.url(postgres.create())
+    _load(tmp_path / "headway.db", release, url)
+
+    states = await _checked(url, tmp_path)
+
+    assert states == STATES
+    folder = tmp_path / f"database.before-{schema.HEAD}"
+    assert (folder / "tables.json").is_file()
+    assert (folder / "goal.copy").read_text().count("\n") == len(STATES)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_newer_database_is_refused_by_every_way_in_on_postgres(
+    release: str, tmp_path: Path, postgres: Postgres
+) -> None:
+    url = postgres.url(postgres.create())
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE alembic_version (version_num text)")
+        connection.execute("INSERT INTO alembic_version VALUES ('9999')")
+
+    for way in (
+        lambda: upkeep.upgrade(url, state_dir=tmp_path, told=nobody),
+        lambda: upkeep.back_up(url, state_dir=tmp_path, folder=tmp_path, told=nobody),
+    ):
+        with pytest.raises(StoreUnusable, match="schema 9999"):
+            way()
+
+
+def test_a_newer_database_is_refused_by_every_way_in(tmp_path: Path) -> None:
+    unpack(RELEASES[0], tmp_path)
+    with closing(sqlite3.connect(tmp_path / "headway.db")) as database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+        database.commit()
+    url = f"sqlite:///{tmp_path / 'headway.db'}"
+    (tmp_path / "backup").mkdir()
+
+    for way in (
+        lambda: upkeep.upgrade(url, state_dir=tmp_path, told=nobody),
+        lambda: upkeep.back_up(url, state_dir=tmp_path, folder=tmp_path / "backup", told=nobody),
+    ):
+        with pytest.raises(StoreUnusable, match=r"schema 9999.*install the Headway that wrote it"):
+            way()
+
+
+async def _checked(url: str, state_dir: Path) -> dict[str, str]:
+    """Open it as a process does; each journal folds to its row. Returns each goal's state by name."""
+    kept = unpack(RELEASES[0], state_dir / "again")
+    names = {session: name for name, session in kept.sessions.items()}
+    async with open_store(url, clock=WallClock(), limits=LIMITS, state_dir=state_dir) as store:
+        states = {}
+        for row in await store.records.goals():
+            journal = await store.records.journal(row.goal.id)
+            trace = await store.records.trace(row.goal.id)
+            assert replay(journal) == row.goal == trace.goal
+            states[names[row.goal.session]] = row.goal.state.value
+        assert await store.restores.report() is None
+        assert len(await store.inbox.waiting()) > 0
+    return states
+
+
+def _load(path: Path, release: str, url: str) -> None:
+    """The rows of a SQLite database into a PostgreSQL of the same schema."""
+    engine = create_engine(
+        "postgresql+psycopg" + url.removeprefix("postgresql"), poolclass=NullPool
+    )
+    with engine.begin() as outer, closing(sqlite3.connect(path)) as source:
+        schema.migrate(outer, release)
+        connection: Any = outer.connection.driver_connection
+        for table in METADATA.sorted_tables:
+            if not source.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = ?", (table.name,)
+            ).fetchone():
+                continue
+            flags = {c.name for c in table.columns if str(c.type) == "BOOLEAN"}
+            found = source.execute(f'SELECT * FROM "{table.name}"')
+            columns = [column[0] for column in found.description]
+            insert = sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})").format(
+                sql.Identifier(table.name),
+                sql.SQL(", ").join(map(sql.Identifier, columns)),
+                sql.SQL(", ").join([sql.Placeholder()] * len(columns)),
+            )
+            for row in found.fetchall():
+                values = [
+                    bool(value) if name in flags else value
+                    for name, value in zip(columns, row, strict=True)
+                ]
+                connection.execute(insert, values)
+
+
+def _rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        tables = [name for (name,) in database.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        )]  # fmt: skip
+        return {
+            name: database.execute(f'SELECT * FROM "{name}" ORDER BY rowid').fetchall()
+            for name in tables
+            if name != "alembic_version"
+        }
+
+
+def _version(path: Path) -> str:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        [version] = database.execute(schema.VERSION_SQL).fetchone()
+    return str(version)
