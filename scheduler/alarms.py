@@ -60,7 +60,9 @@ class Alarms:
         """Ring the sweep `in_s` seconds from now, if that is sooner than its next turn."""
         job = self._scheduler.get_job(name)
         when = datetime.now(UTC) + timedelta(seconds=max(0.0, in_s))
-        if job is not None and (job.next_run_time is None or when < job.next_run_time):
+        # Before the start a job has no time yet.
+        due = getattr(job, "next_run_time", None)
+        if job is not None and (due is None or when < due):
             job.modify(next_run_time=when)
             beat = self._beats[name]
             beat.due = min(beat.due, time.monotonic() + max(0.0, in_s))

@@ -118,6 +118,12 @@ def forgotten(trail: Trail, workspace: str) -> Change:
         if spot.place.thread and spot.place.workspace == workspace
     }
     words, external = trail.words, trail.person.external
+    goals = frozenset(trail.goals)
+
+    def is_for_them(key: str) -> bool:
+        """A post of a goal of theirs, or the answer to what they said."""
+        of, _, rest = key.partition(":")
+        return of in goals or rest in trail.messages
 
     def change(line: Line | None, body: bytes) -> Line:
         match line:
@@ -129,7 +135,7 @@ def forgotten(trail: Trail, workspace: str) -> Change:
                 return SaidLine(replace(message, text=words.without(message.text, "…")))
             case RemovedLine(speaker=speaker) if speaker.id == external:
                 return replace(line, speaker=NOBODY)
-            case Posted() | Edited() if line.thread in threads:
+            case Posted() | Edited() if line.thread in threads or is_for_them(line.key):
                 return replace(line, shape=_bare(line.shape))
             case Posted() | Edited() if words.are_in_bytes(body):
                 return replace(line, shape=_without(line.shape, words))

@@ -54,10 +54,10 @@ class WorkspaceFolders:
 
     def _take(self, trail: Trail, is_dry: bool) -> list[Step]:
         there = set(self._names())
-        own = [spot.session for spot in trail.own if spot.session in there]
+        own = [name for name in trail.folders if name in there]
         files = 0
         for spot in trail.shared:
-            if spot.session in there:
+            if spot.session in there and spot.session not in own:
                 files += _scrubbed(self._workspaces / spot.session, trail.words, is_dry)
         if not is_dry:
             for name in own:

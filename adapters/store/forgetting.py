@@ -201,7 +201,7 @@ class StoreForgetting:
             yield step
 
     async def _of_goals(self, trail: Trail, spot: Spot, *, is_dry: bool) -> list[Step]:
-        """What their goals wrote in a thread that others spoke in as well."""
+        """What their goals wrote, and what they were answered, where others spoke as well."""
 
         def query(reader: Reader) -> list[Change]:
             goals = [row[0] for row in reader.all(GOALS, of_person=trail.person.id)
@@ -211,6 +211,9 @@ class StoreForgetting:
                 for [data] in reader.all(_DATA, of_goal=goal):
                     named.update(_HASH.findall(data))
                 named |= _beside(reader, goal)
+            for key, content in reader.all(_ANSWERS, of_session=spot.session):
+                if key.partition(":")[2] in trail.messages:
+                    named.add(content)
             return [
                 Change(spot.session, hash, None)
                 for hash in sorted(named)
@@ -265,6 +268,9 @@ def _without(words: Words, session: str, hash: str, said: str, *, is_persons: bo
 
 _TASKS: Final = select(_T["task"].c.title, _T["task"].c.evidence).where(
     _T["task"].c.goal == bindparam("of_goal")
+)
+_ANSWERS: Final = select(_O.c.key, _O.c.content).where(
+    _O.c.session == bindparam("of_session"), text("outbox.goal IS NULL"), _O.c.content != ""
 )
 _SENT: Final = select(_O.c.content).where(_O.c.goal == bindparam("of_goal"))
 _AUTHOR: Final = (

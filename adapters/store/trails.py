@@ -61,11 +61,13 @@ def trail_of(reader: Reader, person: str) -> Trail:
     goals = reader.all(GOALS, of_person=person)
     heard = reader.all(_HEARD)
     mates = _Mates.of(heard, person)
-    own, shared = [], []
+    own, shared, folders = [], [], []
     for id, kind, room, thread, network, workspace, name in _spots(reader, person, heard, goals):
         spot = Spot(id, place_of(network, workspace, name, thread))
         is_shared = kind == "mail" or _is_shared(reader, person, id, mates.were_in(room, thread))
         (shared if is_shared else own).append(spot)
+        if not reader.one(_CO_OWNER, of_session=id, of_person=person):
+            folders.append(id)
     theirs, others = _voices(reader, person, [spot.session for spot in shared])
     names = tuple(dict.fromkeys(name for name in (known.external, known.name) if _is_name(name)))
     live = (id for id, _, state in goals if state not in ("complete", "cancelled"))
@@ -75,6 +77,8 @@ def trail_of(reader: Reader, person: str) -> Trail:
         tuple(shared),
         tuple(goal[0] for goal in goals),
         tuple(live),
+        tuple(folders),
+        frozenset(id for _, _, id, by in heard if by == person),
         Words(names, telling(theirs, others)),
     )
 

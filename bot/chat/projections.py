@@ -18,6 +18,7 @@ from bot.goals.machine import Entry
 from bot.goals.money import NANO
 from bot.ports.journal import Task
 from bot.ports.records import GoalRow, Spent, Trace
+from bot.ports.words import MARK
 
 Row = dict[str, Any]
 
@@ -46,7 +47,7 @@ def goal_row(row: GoalRow, objective: str, manner: Manner) -> Row:
         "id": goal.id,
         "state": goal.state.value,
         "shown_state": manner.texts(f"state.{shown_state(goal)}"),
-        "owner": row.owner,
+        "owner": row.owner or MARK,
         "objective": objective,
         "turns": goal.turn,
         **_cost(goal),
@@ -80,7 +81,7 @@ def detail(
         "reply": contents.get(goal.reply, ""),
         "note": contents.get(goal.note, ""),
         "tasks": [
-            {"title": task.title, "state": task.state, "evidence": task.evidence} for task in tasks
+            {"title": task.title or MARK, "state": task.state, "evidence": task.evidence} for task in tasks
         ],
         "decisions": [
             {

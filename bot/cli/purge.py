@@ -116,8 +116,8 @@ async def _over(ask: Ask, id: int, what: str, total: int | None = None) -> dict[
         while True:
             now = await ask({"do": "purging", "id": id})
             progress.update(bar, completed=sum(now["counts"].values()))
-            if now["error"]:
-                raise HeadwayError(now["error"])
+            if now["failure"]:
+                raise HeadwayError(now["failure"])
             if now["is_over"]:
                 return dict(now["counts"])
             await asyncio.sleep(LOOK_S)

@@ -2,9 +2,9 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -13,7 +13,11 @@ from bot.chat.facts import Manner
 from bot.chat.projections import detail, goal_row, hashes_of, trace_rows
 from bot.errors import BadInput
 from bot.ports.records import GoalRow
+from bot.ports.words import MARK
 from bot.settings import Settings
+
+if TYPE_CHECKING:
+    from adapters.store.reading import Reading
 
 
 async def goals(settings: Settings, *, as_json: bool) -> None:
@@ -23,7 +27,7 @@ async def goals(settings: Settings, *, as_json: bool) -> None:
     async with reading(settings) as store:
         rows = []
         for row in await store.records.goals():
-            texts = await store.journal.contents(row.goal.session, (row.goal.objective,))
+            texts = await _texts(store, row.goal.session, (row.goal.objective,))
             rows.append(goal_row(row, texts.get(row.goal.objective, ""), Manner(zone=settings.tz)))
     if as_json:
         _print_json(rows)
@@ -45,7 +49,7 @@ async def show(settings: Settings, name: str, *, as_json: bool) -> None:
             told,
             await store.records.spend(row.goal.id),
             await store.journal.tasks(row.goal.id),
-            await store.journal.contents(row.goal.session, hashes_of(told)),
+            await _texts(store, row.goal.session, hashes_of(told)),
             Manner(zone=settings.tz),
         )
     if as_json:
@@ -61,7 +65,7 @@ async def trace(settings: Settings, name: str, *, as_json: bool) -> None:
     async with reading(settings) as store:
         row = _named(await store.records.goals(), name)
         told = await store.records.trace(row.goal.id)
-        contents = await store.journal.contents(row.goal.session, hashes_of(told))
+        contents = await _texts(store, row.goal.session, hashes_of(told))
     rows = trace_rows(told, contents)
     if as_json:
         _print_json(rows)
@@ -96,6 +100,12 @@ async def audit_cases(settings: Settings, folder: Path | None, *, as_json: bool)
         _print_json(report_as_json(report))
     else:
         sys.stdout.write(table(report) + "\n")
+
+
+async def _texts(store: "Reading", session: str, hashes: Sequence[str]) -> Mapping[str, str]:
+    """The texts of those hashes; one that was erased says so."""
+    found = await store.journal.contents(session, hashes)
+    return {hash: found.get(hash, MARK) for hash in hashes}
 
 
 def _named(rows: Sequence[GoalRow], name: str) -> GoalRow:

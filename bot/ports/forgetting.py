@@ -47,6 +47,10 @@ class Trail:
     """Of which they are the owner."""
     live: tuple[str, ...] = ()
     """Of those, what has not ended."""
+    folders: tuple[str, ...] = ()
+    """Workspaces that nobody else's goal has used."""
+    messages: frozenset[str] = frozenset()
+    """What they said, by id."""
     words: Words = field(default_factory=Words)
 
 

@@ -98,7 +98,8 @@ def telling(theirs: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_rare(word: str) -> bool:
-    return len(word) >= LONG or not word[1:].rstrip(".-").islower() or "_" in word or "@" in word
+    rest = word[1:].rstrip(".-")
+    return len(word) >= LONG or not (rest.isalpha() and rest.islower())
 
 
 def _texts(text: str) -> Iterator[str]:

@@ -65,7 +65,7 @@ class _Purge:
         self.counts[step.kind] += step.count
 
     def as_json(self) -> dict[str, Any]:
-        return {"counts": dict(+self.counts), "is_over": self.is_over, "error": self.error}
+        return {"counts": dict(+self.counts), "is_over": self.is_over, "failure": self.error}
 
 
 class PurgeDesk:

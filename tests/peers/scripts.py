@@ -23,6 +23,7 @@ read from its transcript, so a killed client goes on where it was.
 | `reports SECONDS` | a look and a reply, each over SECONDS; it names every `steer-N` heard; complete |
 | `bench N [PATH]` | as complete_after, reading PATH, with texts long enough for 200 deltas; complete |
 | `echo` | says the last thing that a person said; complete |
+| `quotes MARK` | plans, writes, runs, asks with MARK in all of it, then repeats all that was said; complete |
 | `writes N` | N turns, each writing another file; complete |
 | `appends N PATH` | N turns, each appending a line to PATH with bash; complete |
 | `many N` | N calls in one reply, then a reply; complete |
@@ -267,6 +268,27 @@ def _echo(request: Request, arguments: list[str]) -> Answer:
     return say(f"Turn 1 of 1: you said: {said[-1] if said else 'nothing'}")
 
 
+def _quotes(request: Request, arguments: list[str]) -> Answer:
+    mark = arguments[0] if arguments else "mark"
+    made = [use.name for use in calls_of(request)]
+    if "plan" not in made:
+        return call("plan", {"tasks": [{"title": f"find {mark}", "state": "doing"}]}, f"On {mark}.")
+    if "write" not in made:
+        return call("write", {"path": f"drafts/{mark}.txt", "content": f"about {mark}\n"})
+    if "bash" not in made:
+        path = f"drafts/in-{mark}"
+        command = f"mkdir -p {path}; base64 drafts/*.txt > {path}/coded; ln -s {mark} notes/l; echo {mark}"
+        return call("bash", {"command": command})
+    if "ask_person" not in made:
+        return call("ask_person", {"question": f"Is {mark} right?"})
+    said = " ".join(words for words in user_texts(request) if mark in words)
+    return say(f"Turn 1 of 1: {said}") if _answered(request) else say(f"I asked about {mark}.")
+
+
+def _answered(request: Request) -> bool:
+    return "to question" in "\n".join(user_texts(request))
+
+
 def _writes(request: Request, arguments: list[str]) -> Answer:
     count, turn = arguments[0] if arguments else "3", _turn(request)
     if _answering_results(request):
@@ -383,6 +405,7 @@ _SCRIPTS: dict[str, tuple[Part, Part]] = {
     "reports": (_reports, _counted),
     "bench": (_bench, _counted),
     "echo": (_echo, _counted),
+    "quotes": (_quotes, _counted),
     "writes": (_writes, _counted),
     "appends": (_appends, _counted),
     "many": (_many, _counted),
