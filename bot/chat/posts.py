@@ -210,6 +210,8 @@ def _answer(due: Due, facts: Facts, manner: Manner) -> Shape:
     code = due.reason
     body = facts.text(due.content)
     if not body:
-        known = code if code in ("budget", "stopped") else "empty" if code == "done" else "failed"
+        kind = code.partition(":")[0]
+        known = kind if kind in ("budget", "stopped", "cap") else "failed"
+        known = "empty" if code == "done" else known
         body = texts(f"answer.{known}", detail=code.replace("_", " "))
     return Shape("", "", body=body, goal=facts.goal.id)

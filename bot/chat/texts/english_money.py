@@ -58,7 +58,4 @@ MONEY: Final[Mapping[str, str]] = {
     "spend.caps": "Of today's caps: {caps}.",
     "spend.cap": "{spent} of {what}",
     "spend.nobody": "Nobody called {name} has spent anything here.",
-    "bad.spend": (
-        "`spend` takes `today`, `week`, `room`, `mine`, `model`, `person @name` or a goal (`G12`)."
-    ),
 }

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.chat.texts import CATALOGUE, Texts
-from bot.chat.texts.english import ENGLISH
+from bot.chat.texts import CATALOGUE, ENGLISH, Texts
 from bot.goals.goal import State
 
 ROOT = Path(__file__).resolve().parents[3]
