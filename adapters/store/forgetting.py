@@ -16,6 +16,8 @@ from sqlalchemy import bindparam, select, text, tuple_
 
 from adapters.store import queries
 from adapters.store.forgotten import BITES, Change, blank, refs_of, slices
+from adapters.store.journal import check_waiting
+from adapters.store.people import write_notes
 from adapters.store.readers import Readers
 from adapters.store.statements import Reader, Row, Statement
 from adapters.store.tables import METADATA
@@ -23,6 +25,7 @@ from adapters.store.trails import GOALS, KNOWN, trail_of
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.ports.forgetting import Known, Spot, Step, Trail, Wanted
+from bot.ports.people import NOTHING, Answer
 from bot.ports.words import Words
 
 _T: Final = METADATA.tables
@@ -93,10 +96,12 @@ class StoreForgetting:
         """The people who go by that name, id or network id."""
         return tuple(Known(*row) for row in await self._all(_NAMED, of_name=name))
 
-    async def want(self, wanted: Wanted, in_s: float = 0.0) -> None:
-        """Write down that the person is to be forgotten, `in_s` seconds from now."""
+    async def want(self, wanted: Wanted, in_s: float = 0.0, answer: Answer = NOTHING) -> None:
+        """Write down that the person is to be forgotten in `in_s` seconds, and queue the answer."""
 
         def job(tx: Transaction) -> None:
+            check_waiting(tx, answer.handled)
+            write_notes(tx, answer)
             now = tx.now()
             tx.run(
                 _WANT, person=wanted.person, asked_at=now, due_at=now + in_s,

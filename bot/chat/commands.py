@@ -12,6 +12,7 @@ from dataclasses import replace
 from bot.chat import views
 from bot.chat.desk import Desk
 from bot.chat.facts import gather
+from bot.chat.forgetting import ForgetCommands
 from bot.chat.heard import Heard, goal_id
 from bot.chat.held import kept
 from bot.chat.holding import HoldCommands
@@ -55,6 +56,7 @@ class Commands:
         self._ownership = Ownership(desk, self.commit)
         self._money = MoneyCommands(desk, self.commit)
         self._holding = HoldCommands(desk)
+        self._forgetting = ForgetCommands(desk)
         self._asked_to_cancel: dict[tuple[str, str], float] = {}
         self._picks: dict[tuple[str, Place], tuple[Command, tuple[Goal, ...]]] = {}
 
@@ -87,6 +89,8 @@ class Commands:
                 await self.answer(heard, views.help_text(command.text, self._desk.manner))
             case name if name in self._holding.verbs:
                 await self._holding.run(heard, command)
+            case name if name in self._forgetting.verbs:
+                await self._forgetting.run(heard, command)
             case name if name in self._people.verbs:
                 await self._people.run(heard, command)
             case name:

@@ -13,6 +13,7 @@ from bot.goals.money import NANO, Budget
 from bot.ports.chat import Place
 from bot.ports.clock import Clock
 from bot.ports.doors import Claims, Notices, Offers
+from bot.ports.forgetting import Forgetting
 from bot.ports.holds import Holds
 from bot.ports.journal import Journal
 from bot.ports.mail import Inbox, Outbox, Rooms, Thread
@@ -54,6 +55,7 @@ class Desk:
     posted: Callable[[], None] = _nothing
     """Told when there is something to deliver."""
     holds: Holds | None = None
+    forgetting: Forgetting | None = None
     recall: Callable[[], Awaitable[None]] = _nobody
     """Told when holds have changed: what runs may have to stop, what rests may go on."""
 

@@ -17,6 +17,7 @@ from bot.chat import answers
 from bot.chat.commands import Commands
 from bot.chat.desk import Desk
 from bot.chat.facts import Facts, gather
+from bot.chat.forgetting import Removals
 from bot.chat.heard import Heard, reference
 from bot.chat.ownership import Ownership
 from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk, parse
@@ -26,7 +27,7 @@ from bot.chat.verbs import OF_ANYBODY, START, VERBS, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import DecisionAnswered, MessageReceived
 from bot.goals.goal import Goal
-from bot.ports.chat import Incoming, Place
+from bot.ports.chat import Arrival, Incoming, Place, Removed, removal_of
 from bot.ports.journal import Content
 from bot.ports.mail import Received
 
@@ -50,11 +51,13 @@ class Intake:
         self._roles = roles
         self._is_ours = is_ours
         self._commands = Commands(desk)
+        self._removals = Removals(desk)
         self._look = asyncio.Event()
 
-    async def receive(self, message: Incoming) -> None:
-        """Store it; it is handled soon."""
-        await self._desk.inbox.receive(message)
+    async def receive(self, message: Arrival) -> None:
+        """Store it; it is handled soon. What was taken back is blank from then on."""
+        inbox = self._desk.inbox
+        await (inbox.remove(message) if isinstance(message, Removed) else inbox.receive(message))
         self._look.set()
 
     async def run(self) -> None:
@@ -122,6 +125,9 @@ class Intake:
         return any(row.message.id == message.id for row in waiting)
 
     async def _handle(self, message: Incoming) -> None:
+        if removal_of(message):
+            await self._removals.handle(message)
+            return
         heard = await self._hear(message)
         try:
             said = await self._said(heard)

@@ -201,6 +201,10 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
             goal, rest = _goal(after)
             is_person = rest.lower() == "me" or read_subject(rest, _NOWHERE) is not None
             return Command(verb, goal, rest) if is_person else None
+        case Takes.ONESELF:
+            words = after.lower().split()
+            is_sure = words == ["me", "yes"]
+            return Command(verb, is_confirmed=is_sure) if is_sure or words == ["me"] else None
         case Takes.CODE:
             return Command(verb, text=after) if len(after.split()) == 1 else None
 

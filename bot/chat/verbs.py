@@ -32,6 +32,7 @@ class Takes(Enum):
     SETTING = "[key value]"
     PERSON = "[G12] @name"
     CODE = "<code>"
+    ONESELF = "me [yes]"
     WORD = "[word]"
     """One word: only of verbs that this version lacks."""
 
@@ -84,6 +85,7 @@ _SERVED: Final = (
     Verb("claim", Takes.CODE, Act.SEE),
     Verb("access", Takes.NOTHING, Act.SEE),
     Verb("why", Takes.NOTHING, Act.SEE),
+    Verb("forget", Takes.ONESELF, Act.FORGET),
     Verb("help", Takes.VERB, Act.SEE),
 )
 
@@ -94,7 +96,7 @@ _LACKING: Final = (
         _lacking(name)
         for name in (
             "follow", "unfollow", "notify", "gate", "schedule", "watch", "hook", "files", "open",
-            "memory", "permissions", "rewind", "fork", "forget",
+            "memory", "permissions", "rewind", "fork",
         )
     ),
 )  # fmt: skip
@@ -103,7 +105,7 @@ OF_GOAL: Final = frozenset(
     {Takes.GOAL, Takes.CONFIRMATION, Takes.AMOUNT, Takes.GOAL_AND_TEXT, Takes.PERSON}
 )
 """Verbs that take one of these are about a goal."""
-OF_ANYBODY: Final = frozenset({"claim", "access"})
+OF_ANYBODY: Final = frozenset({"claim", "access", "forget"})
 """What somebody may say who is not on the list."""
 
 VERBS: Final[Mapping[str, Verb]] = {verb.name: verb for verb in (*_SERVED, *_LACKING)}

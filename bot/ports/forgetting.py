@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from bot.ports.chat import Network, Place
+from bot.ports.people import NOTHING, Answer
 from bot.ports.words import Words
 
 
@@ -80,8 +81,8 @@ class Forgetting(Protocol):
     async def known(self, name: str) -> tuple[Known, ...]:
         """The people who go by that name, id or network id."""
 
-    async def want(self, wanted: Wanted, in_s: float = 0.0) -> None:
-        """Write down that the person is to be forgotten, `in_s` seconds from now."""
+    async def want(self, wanted: Wanted, in_s: float = 0.0, answer: Answer = NOTHING) -> None:
+        """Write down that the person is to be forgotten in `in_s` seconds, and queue the answer."""
 
     async def wanted(self) -> tuple[Wanted, ...]:
         """Who is to be forgotten now."""

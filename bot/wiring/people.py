@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from adapters.store.open import Store
+from bot.chat import claims
 from bot.chat.allow_list import AllowList, unmatched
 from bot.chat.departures import Departures
 from bot.chat.desk import Desk, Wake
@@ -21,8 +22,9 @@ from bot.chat.intake import Intake
 from bot.goals.goal import Goal, State
 from bot.ports.chat import Place, Speaker
 from bot.ports.clock import Clock
+from bot.ports.doors import Claims
 from bot.ports.journal import Lease
-from bot.ports.people import Subject
+from bot.ports.people import Register, Subject
 from bot.ports.room_settings import RoomSettings
 from bot.settings import Settings
 from bot.wiring.names import Names
@@ -62,11 +64,20 @@ def is_operator(names: Names) -> Callable[[Place, str], bool]:
 
 def room_defaults(settings: Settings) -> RoomSettings:
     """What a room's settings are where nobody has set them."""
-    return RoomSettings(budget_usd=settings.budget_usd)
+    return RoomSettings(
+        model=settings.model,
+        audit_model=settings.audit_model,
+        budget_usd=settings.budget_usd,
+        cap_usd=settings.cap_room_usd,
+        cap_live_goals=settings.live_goals_room,
+        zone=getattr(settings.tz, "key", ""),
+        retention_days=round(settings.keep_texts_days),
+        workspace_days=round(settings.keep_workspaces_days),
+    )
 
 
 async def open_allow_list(settings: Settings, names: Names, store: Store) -> AllowList:
-    """The list as it is now. Entries that can match nobody are reported."""
+    """The list as it is now."""
     allow_list = AllowList(
         store.people,
         store.doors,
@@ -76,18 +87,39 @@ async def open_allow_list(settings: Settings, names: Names, store: Store) -> All
         room_defaults(settings),
     )
     await allow_list.load()
-    entries = allow_list.register.entries
-    idle = unmatched(allow_list.register, NETWORKS)
-    if idle:
-        every = "It matches nobody." if len(idle) == len(entries) else "The others count."
-        log.warning(
-            "The allow-list has %d entries of networks that are not connected (%s). %s Connect them, "
-            "or remove the entries: `headway allow`.",
-            len(idle),
-            ", ".join(sorted({entry.subject.network for entry in idle})),
-            every,
-        )
     return allow_list
+
+
+def report_idle(register: Register, networks: frozenset[str] = NETWORKS) -> None:
+    """Say at the start that entries of the list can match nobody."""
+    idle = unmatched(register, networks)
+    if idle:
+        is_all = len(idle) == len(register.entries)
+        log.warning(
+            "The allow-list has entries of networks that are not connected (%s)%s. Connect them, or "
+            "remove the entries: `headway allow`.",
+            ", ".join(sorted({entry.subject.network for entry in idle})),
+            ", and matches nobody" if is_all else "",
+        )
+
+
+async def first_code(
+    allow_list: AllowList, claims_at: Claims, networks: frozenset[str] = NETWORKS
+) -> str:
+    """A code to claim with where a network has nobody who is an admin everywhere; else nothing.
+
+    The console needs none: its operator is an admin by nature.
+    """
+    chiefs = {
+        entry.subject.network
+        for entry in allow_list.register.entries
+        if entry.role == "admin" and entry.room is None
+    }
+    if networks - {"console"} <= chiefs:
+        return ""
+    code = claims.new_code()
+    await claims_at.open_claim(claims.code_hash(code), lasts_s=claims.LASTS_S)
+    return code
 
 
 def build_intake(
@@ -107,6 +139,7 @@ def build_intake(
         journal=store.journal,
         rooms=store.rooms,
         outbox=store.outbox,
+        forgetting=store.forgetting,
         clock=clock,
         budget=settings.budget,
         wake=wake,

@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from bot.chat.texts.english import ENGLISH as OF_CHATS
+from bot.chat.texts.english_forgetting import FORGETTING
 from bot.chat.texts.english_money import MONEY
 from bot.chat.texts.english_operations import OPERATIONS
 from bot.chat.texts.english_upkeep import UPKEEP
 
 DEFAULT: Final = "en"
-ENGLISH: Final[Mapping[str, str]] = {**OF_CHATS, **MONEY, **OPERATIONS, **UPKEEP}
+ENGLISH: Final[Mapping[str, str]] = {**OF_CHATS, **FORGETTING, **MONEY, **OPERATIONS, **UPKEEP}
 CATALOGUE: Final[Mapping[str, Mapping[str, str]]] = {DEFAULT: ENGLISH}
 
 

@@ -1,0 +1,97 @@
+"""
+The verb `forget`, and messages that their authors take back.
+
+Rule 1: `forget me` asks once, and says before what it ends; the yes is a row that survives the process.
+Rule 2: a text is gone in the transaction that stored its removal; what follows for the goal is done
+        here, when the removal is handled.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from bot.chat.desk import Desk
+from bot.chat.heard import Heard, goal_id
+from bot.chat.parse import Command
+from bot.errors import Refused
+from bot.goals.events import Paused
+from bot.goals.goal import Goal, State
+from bot.ports.chat import Incoming, removal_of
+from bot.ports.forgetting import Wanted
+from bot.ports.journal import Reply, Unit
+
+DELAY_S: Final = 3.0
+"""So long the answer has to reach its network before it is forgotten with the rest."""
+LIVE: Final = tuple(
+    state.value for state in State if state not in (State.COMPLETE, State.CANCELLED)
+)
+
+
+class ForgetCommands:
+    """The verb `forget`."""
+
+    verbs: Final = frozenset({"forget"})
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def run(self, heard: Heard, command: Command) -> None:
+        """Ask once, then write down that the person is to be forgotten."""
+        desk, texts = self._desk, self._desk.manner.texts
+        assert desk.forgetting is not None
+        live = [goal for goal in await desk.rooms.goals(states=LIVE) if heard.is_owner_of(goal)]
+        ends = texts("said.forget_ends", goals=_listed(desk, live)) if live else ""
+        if not command.is_confirmed:
+            await desk.answer(heard, texts("said.forget_sure", ends=ends))
+            return
+        answer = await desk.reply(heard, texts("said.forgetting"))
+        await desk.forgetting.want(Wanted(heard.person), DELAY_S, answer)
+        desk.posted()
+
+
+class Removals:
+    """What follows when a message was deleted or redacted."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def handle(self, message: Incoming) -> None:
+        """Pause the goal whose objective is gone with it, and ask its owner. Raises as the store."""
+        goal = await self._goal(message)
+        if goal is None:
+            await self._desk.inbox.handled(message.id)
+            return
+        desk, texts = self._desk, self._desk.manner.texts
+        owner = (await desk.rooms.people([goal.owner])).get(goal.owner)
+        name = owner.name if owner and owner.name else texts("somebody")
+        text = texts(
+            "said.objective_removed", goal=desk.name(goal), owner=texts("mention", name=name)
+        )
+        key = f"reply:{message.id}"
+        by = await desk.rooms.person(message.place.network, message.speaker)
+        reply = Reply(goal.session, key, lambda _: text)
+        unit = Unit(goal.id, (Paused(by),), handled=(message.id,), reply=reply, urgent=True)
+        try:
+            applied = await desk.journal.commit(unit)
+        except Refused:
+            # It rests already, in a state that a pause does not change.
+            await desk.outbox.say(goal.session, key, text, (message.id,))
+        else:
+            desk.wake(goal.id, applied.instructions)
+        desk.posted()
+
+    async def _goal(self, message: Incoming) -> Goal | None:
+        """The live goal that the removed message opened, if its objective still is that message's."""
+        opened = replace(message, id=removal_of(message))
+        try:
+            goal = await self._desk.journal.goal(goal_id(opened))
+        except KeyError:
+            return None
+        if goal.is_final or goal.kind != "goal":
+            return None
+        there = await self._desk.journal.contents(goal.session, (goal.objective,))
+        return None if goal.objective in there else goal
+
+
+def _listed(desk: Desk, goals: list[Goal]) -> str:
+    return desk.manner.texts("list_of").join(desk.name(goal) for goal in reversed(goals))
+
