@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import time
 
 from adapters.store import schema
 from adapters.store.figures import StoreFigures
@@ -15,7 +16,9 @@ from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
 from adapters.store.restored import StoreRestores
 from adapters.store.secrets import StoreSecrets
+from adapters.store.spending import StoreSpending
 from adapters.store.statements import Reader
+from adapters.store.tallies import NO_GUARD
 from adapters.store.transaction import Job, Outcome
 from adapters.store.writer import Writer
 from bot.errors import Ours, StoreUnusable
@@ -28,6 +31,7 @@ class Reading:
     """What projections need: rows, and the texts that belong to them."""
 
     records: StoreRecords
+    spending: StoreSpending
     journal: StoreJournal
     figures: StoreFigures
     secrets: StoreSecrets
@@ -53,8 +57,9 @@ async def open_for_reading(
         secrets = StoreSecrets(writer, readers, sealing)
         figures, restores = StoreFigures(readers), StoreRestores(readers)
         holds, incidents = StoreHolds(writer, readers), StoreIncidents(writer, readers)
+        spending = StoreSpending(writer, readers, LIMITS, NO_GUARD, time)
         yield Reading(
-            StoreRecords(readers), journal, figures, secrets, restores, holds, incidents
+            StoreRecords(readers), spending, journal, figures, secrets, restores, holds, incidents
         )
     finally:
         await writer.close()

@@ -23,7 +23,7 @@ import typer
 
 from adapters.telemetry.logs import configure
 from bot.cli import init as init_command
-from bot.cli import operate, people, purge, status, upkeep
+from bot.cli import operate, people, purge, spend, status, upkeep
 from bot.cli.config import app as config_commands
 from bot.cli.exits import know, wrap_streams
 from bot.cli.secret import app as secret_commands
@@ -64,6 +64,7 @@ operate.add_to(app)
 people.add_to(app)
 upkeep.add_to(app)
 purge.add_to(app)
+spend.add_to(app)
 status.add_to(app)
 app.add_typer(secret_commands, name="secret")
 app.command(epilog=init_command.EPILOG)(init_command.init)

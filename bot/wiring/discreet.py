@@ -111,6 +111,7 @@ def discreet_reading(store: Reading, redactor: Redactor) -> Reading:
         records=discreet(store.records),
         journal=discreet(store.journal),
         figures=discreet(store.figures),
+        spending=discreet(store.spending),
     )
 
 

@@ -1,0 +1,45 @@
+"""What was spent as a table on a terminal. Pure: rows in, Rich out."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from adapters.console.render import clean
+
+Row = Mapping[str, Any]
+
+
+def table(rows: Sequence[Row], by: str) -> RenderableType:
+    """A line a name and the sum under them."""
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_footer=True)
+    *lines, everything = clean(list(rows))
+    columns = (by.capitalize(), "Cost", "Estimated", "No known price", "Calls", "Tokens")
+    for column, foot in zip(columns, _cells(everything), strict=True):
+        is_name = column == columns[0]
+        justify: Any = "left" if is_name else "right"
+        style = "bold cyan" if is_name else ""
+        shown.add_column(column, footer=Text(foot), justify=justify, style=style, no_wrap=True)
+    for line in lines:
+        shown.add_row(*(Text(cell) for cell in _cells(line)))
+    return shown
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    unpriced = row["unpriced_tokens"]
+    cost = _dollars(row["cost_usd"])
+    return (
+        str(row["name"]),
+        f"at least {cost}" if row["cost_is_at_least"] else cost,
+        _dollars(row["estimated_usd"]) if row["estimated_usd"] else "",
+        f"{unpriced:,} tokens" if unpriced else "",
+        f"{row['calls']:,}",
+        f"{row['tokens']:,}",
+    )
+
+
+def _dollars(amount: float) -> str:
+    return "<$0.01" if 0 < amount < 0.01 else f"${amount:,.2f}"
