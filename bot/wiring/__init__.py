@@ -38,7 +38,7 @@ from bot.settings import Settings
 from bot.wiring.by_room import RoomAudits, RoomTurns, build_audits, build_turns
 from bot.wiring.caps import guard_of, keep_caps
 from bot.wiring.control import Control, with_desks
-from bot.wiring.discreet import DiscreetModel, discreet_answers, discreet_reading
+from bot.wiring.discreet import DiscreetModel, discreet_answers, discreet_reading, discreetly
 from bot.wiring.draining import Drain
 from bot.wiring.endpoint import build_model, open_model
 from bot.wiring.folder import owned, prepare_folder
@@ -50,7 +50,9 @@ from bot.wiring.people import (
     Entitled,
     build_intake,
     follow,
+    invite_admin,
     open_allow_list,
+    report_idle,
     watch_owners,
     with_worker,
 )
@@ -182,6 +184,8 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
             lambda place: manner.in_zone(allow_list.settings(place).zone),
         )
         allow_list = await open_allow_list(settings, names, store)
+        report_idle(allow_list.register)
+        await invite_admin(allow_list, store.doors)
         departures = watch_owners(allow_list, store, manner)
         alarms = Alarms()
         turns = build_turns(settings, clock, store, model, sandbox, allow_list)
@@ -276,7 +280,8 @@ async def reading(settings: Settings) -> AsyncIterator[Reading]:
     learn_settings(redactor, settings)
     async with opening as store:
         await learn_what_opens(redactor, store.secrets)
-        yield discreet_reading(store, redactor)
+        with discreetly(redactor):
+            yield discreet_reading(store, redactor)
 
 
 async def run_until_stopped(

@@ -6,7 +6,7 @@ Rule: a room that says nothing has the process's model, and costs nothing here.
 
 from collections.abc import Callable
 from secrets import token_hex
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from adapters.store.open import Store
 from bot.agent.agent_settings import AgentSettings
@@ -20,9 +20,6 @@ from bot.ports.model import Model
 from bot.ports.room_settings import RoomSettings
 from bot.ports.sandbox import Sandbox
 from bot.settings import Settings
-
-NOWHERE: Final = ""
-"""The process's own model."""
 
 
 class _Works(Protocol):
@@ -45,16 +42,15 @@ class ByRoom(Generic[W]):
         self._make = make
         self._allow_list = allow_list
         self._model_of = model_of
-        self._workers: dict[str, W] = {NOWHERE: make(NOWHERE)}
+        self._workers: dict[str, W] = {}
 
     async def run(self, lease: Lease) -> Goal:
         """Work at the goal with its room's model. Raises as whoever works."""
         place = await self._allow_list.home(lease.goal.session)
         model = self._model_of(self._allow_list.settings(place))
-        worker = self._workers.get(model)
-        if worker is None:
-            worker = self._workers[model] = self._make(model)
-        return await worker.run(lease)
+        if model not in self._workers:
+            self._workers[model] = self._make(model)
+        return await self._workers[model].run(lease)
 
     def heard(self, applied: Applied) -> None:
         """Take what this process, which is alone on the database, has written."""

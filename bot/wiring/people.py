@@ -8,6 +8,7 @@ Rule: on the console the system's user is an admin by nature: whoever can open t
 import asyncio
 import getpass
 import logging
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -103,12 +104,13 @@ def report_idle(register: Register, networks: frozenset[str] = NETWORKS) -> None
         )
 
 
-async def first_code(
-    allow_list: AllowList, claims_at: Claims, networks: frozenset[str] = NETWORKS
+async def invite_admin(
+    allow_list: AllowList, doors: Claims, networks: frozenset[str] = NETWORKS
 ) -> str:
-    """A code to claim with where a network has nobody who is an admin everywhere; else nothing.
+    """Print a code to claim with where a network has no admin; returns it, or nothing.
 
-    The console needs none: its operator is an admin by nature.
+    The console needs none: its operator is an admin by nature. The code goes to the operator's
+    terminal (or the unit's journal) alone, and is not logged.
     """
     chiefs = {
         entry.subject.network
@@ -118,7 +120,11 @@ async def first_code(
     if networks - {"console"} <= chiefs:
         return ""
     code = claims.new_code()
-    await claims_at.open_claim(claims.code_hash(code), lasts_s=claims.LASTS_S)
+    await doors.open_claim(claims.code_hash(code), lasts_s=claims.LASTS_S)
+    sys.stderr.write(
+        f"There is no admin yet. Send `claim {code}` to the bot in a direct message within "
+        f"{claims.LASTS_S / 60:g} minutes to be it; `headway claim` prints a new code.\n"
+    )
     return code
 
 
