@@ -3,7 +3,8 @@ Somebody's seat in the room: what they type and what they see, without a termina
 
 Rule 1: a line in a thread is said there, a line in the room is said in the room; an objective
         typed in the room opens a thread, and the seat moves into it.
-Rule 2: `/threads`, `/enter`, `/back`, `/quit` are of the seat alone and never leave it.
+Rule 2: `/threads`, `/enter`, `/back`, `/quit` are of the seat alone and never leave it; `/delete`
+        takes back the last message that was said from it.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -23,6 +24,12 @@ from adapters.console.view import (
 
 Say = Callable[[str, str], Awaitable[str]]
 """Say a text in a thread ("" for the room); returns the message's id."""
+Remove = Callable[[str, str], Awaitable[None]]
+"""Take back the message of that id, said in that thread."""
+
+
+async def _cannot(id: str, thread: str) -> None:
+    raise NotImplementedError
 
 
 class Sentences(Protocol):
@@ -45,11 +52,15 @@ class Seat:
     thread: str = ""
     mine: list[str] = field(default_factory=list)
     """Ids of what was said from here."""
+    remove: Remove = _cannot
     is_done: bool = False
     has_started: bool = False
     """Whether anything said from here opens a thread."""
     _is_saying: bool = False
     """While a message is being written, its line would look like somebody else's."""
+    _threads_of: dict[str, str] = field(default_factory=dict)
+    """Where each of `mine` was said."""
+    _taken_back: set[str] = field(default_factory=set)
 
     def catch_up(self) -> None:
         """Take in what happened before this seat was taken, without showing it."""
@@ -82,6 +93,8 @@ class Seat:
             case "/back":
                 self.thread = ""
                 return self.texts("terminal.back")
+            case "/delete":
+                return await self._delete()
             case local if local.startswith("/") and not local.startswith(("//", "/goal")):
                 about = self.texts("terminal.local")
                 return self.texts("terminal.unknown_local", name=word, local=about)
@@ -108,10 +121,20 @@ class Seat:
         try:
             id = await self.say(text, self.thread)
             self.mine.append(id)
+            self._threads_of[id] = self.thread
         finally:
             self._is_saying = False
         if starts:
             self.thread = id
+
+    async def _delete(self) -> str:
+        """Take back what was said last from here and is not taken back yet."""
+        there = [id for id in self.mine if id not in self._taken_back]
+        if not there:
+            return self.texts("said.deleted.none")
+        await self.remove(there[-1], self._threads_of[there[-1]])
+        self._taken_back.add(there[-1])
+        return self.texts("said.deleted")
 
     def _opened(self) -> Sequence[str]:
         return [id for id in self.mine if id in self.view.threads]

@@ -132,6 +132,9 @@ class _Room(Protocol):
     async def say(self, text: str, thread: str) -> str:
         """Write it down; returns its id."""
 
+    async def remove(self, id: str, thread: str) -> None:
+        """Take a message back."""
+
     async def settle(self) -> None:
         """Return once what was said is handled and answered."""
 
@@ -147,6 +150,9 @@ class _Near:
 
     async def say(self, text: str, thread: str) -> str:
         return await self._bot.console.say(self._person, text, thread)
+
+    async def remove(self, id: str, thread: str) -> None:
+        await self._bot.console.remove(self._person, id, thread)
 
     async def settle(self) -> None:
         await self._bot.settle()
@@ -166,6 +172,9 @@ class _Far:
             {"do": "say", "text": text, "thread": thread, "speaker": self._person.id}
         )
         return str(answer["id"])
+
+    async def remove(self, id: str, thread: str) -> None:
+        await self._ask({"do": "remove", "id": id, "thread": thread})
 
     async def settle(self) -> None:
         await self._ask({"do": "settle"})
@@ -192,6 +201,7 @@ async def _converse(
     texts = Texts()
     file = RoomFile(room_path(settings.state_dir))
     seat = Seat(file, there.say, lambda text: opens_thread(text, texts), texts)
+    seat.remove = there.remove
     seat.catch_up()
     if objective is not None:
         await seat.typed(f"/{COMMAND} {objective}")

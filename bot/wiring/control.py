@@ -49,6 +49,11 @@ class Control:
                     str(request.get("reply_to", "")),
                 )
                 return {"id": id}
+            case {"do": "remove", "id": str(id)}:
+                who = str(request.get("speaker") or getpass.getuser())
+                thread = str(request.get("thread", ""))
+                await self._console.remove(Speaker(who, who), id, thread)
+                return {}
             case {"do": "status"}:
                 return await self._watch.status()
             case {"do": "settle"}:

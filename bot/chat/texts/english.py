@@ -312,7 +312,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     "terminal.hint.thread": "words go to the agent · pause · stop · help · /back to the room",
     "terminal.local": (
         "Of this screen: `/threads` lists the threads, `/enter G1` goes into one, `/back` leaves "
-        "it, `/quit` ends."
+        "it, `/delete` takes your last message back, `/quit` ends."
     ),
     "terminal.sent": "…",
     "terminal.taken": "👀 taken",
