@@ -20,6 +20,7 @@ from adapters.clock import WallClock
 from adapters.console.connection import ConsoleChat
 from adapters.store.open import Store, open_store
 from adapters.store.reading import Reading, open_for_reading
+from adapters.systemd import READY, STOPPING, signs_of_life, tell
 from adapters.telemetry.logs import redact_with
 from bot.agent.probe import SandboxProbe
 from bot.chat.delivery import Delivery
@@ -303,12 +304,14 @@ async def run_until_stopped(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped)
-    async with running(settings, around) as bot:
+    async with signs_of_life(), running(settings, around) as bot:
         bot.drain.done = stop.set
+        tell(READY)
         if on_ready is not None:
             on_ready()
         waits = {asyncio.create_task(stop.wait()), asyncio.create_task(bot.until_broken())}
         done, pending = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        tell(STOPPING)
         for task in pending:
             task.cancel()
         for task in done:
