@@ -22,6 +22,7 @@ from bot.settings import Settings
 from bot.wiring import Around, build_model, running
 from tests.bench.figures import Figure
 from tests.bench.loop_goals import READ, Tally, open_goals
+from tests.bench.roomy import ROOMY
 from tests.peers.messages_api import BY_OBJECTIVE, KEY, started
 
 LIVE = 100
@@ -54,6 +55,7 @@ def figures(full: bool) -> Iterator[Figure]:
             api_key=SecretStr(KEY),
             calls_at_once=2 * LIVE,
             turns_at_once=2 * LIVE,
+            **ROOMY,
         )
         spent = asyncio.run(_spent(settings, turns=8 if full else 4))
     peer = "the client alone, same requests"

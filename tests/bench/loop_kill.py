@@ -26,6 +26,7 @@ from adapters.store.open import open_store
 from bot.settings import Settings
 from tests.bench.figures import Figure
 from tests.bench.loop_goals import READ, open_goals
+from tests.bench.roomy import variables
 from tests.peers.messages_api import BY_OBJECTIVE, KEY, ROOT, BlockingMessagesApi, started
 
 REPLY_S = 2.0
@@ -98,6 +99,7 @@ def _run(state_dir: Path, url: str, goals: int) -> subprocess.Popen[bytes]:
         "HEADWAY_API_KEY": KEY,
         "HEADWAY_TURNS_AT_ONCE": str(goals),
         "HEADWAY_CALLS_AT_ONCE": str(goals),
+        **variables(),
     }
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "tests.bench.loop_bot"]

@@ -25,6 +25,7 @@ from bot.settings import Settings
 from bot.wiring import Around, build_model, running
 from tests.bench.figures import Figure
 from tests.bench.loop_goals import READ, Files, Tally, open_goals
+from tests.bench.roomy import ROOMY
 from tests.peers.messages_api import BY_OBJECTIVE, KEY, started
 
 REPLY_S = 2.0
@@ -66,6 +67,7 @@ def _seen(goals: int, at_once: int, window_s: float) -> Seen:
             api_key=SecretStr(KEY),
             calls_at_once=2 * at_once,
             turns_at_once=at_once,
+            **ROOMY,
         )
         tally = Tally()
         begun = asyncio.run(_work(settings, tally, goals, window_s))

@@ -8,6 +8,7 @@ import pytest
 
 from adapters.sandbox.bubblewrap import Bubblewrap
 from bot.errors import NoSandbox
+from tests.bench.roomy import ROOMY
 from tests.journeys.bot import COMMAND, Bot
 from tests.peers.messages_api import BlockingMessagesApi, started
 
@@ -17,6 +18,7 @@ SHARED: dict[str, object] = {
     "turns_at_once": 64,
     "budget_tokens": 400_000,
     "budget_usd": 100,
+    **ROOMY,
     "audit_timeout_s": 1.5,
     "limits__continuations": 6,
     "limits__continuations_most": 9,
