@@ -204,7 +204,7 @@ class AllowList:
                 return subject.id == who.id
             case "server":
                 # `@ben:example.org:8448`: a server may name its port.
-                return who.id.partition(":")[2] == subject.id
+                return bool(subject.id) and who.id.partition(":")[2] == subject.id
             case "room":
                 room = Place(subject.network, subject.workspace, subject.id)
                 return await self.members.is_member(room, who)

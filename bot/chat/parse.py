@@ -16,7 +16,7 @@ from typing import Final
 from bot.chat.amounts import Amount, read_amount
 from bot.chat.hold_words import read_hold
 from bot.chat.people_words import read_entry, read_subject
-from bot.chat.room_words import key_named, read_setting
+from bot.chat.room_words import is_like_a_key, read_setting
 from bot.chat.texts import Texts
 from bot.chat.verbs import START, VERBS, Takes, Verb
 from bot.errors import BadInput
@@ -196,7 +196,8 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
             return Command(verb, text=after) if is_entry else None
         case Takes.SETTING:
             is_setting = not after or read_setting(after, texts) is not None
-            return Command(verb, text=after) if is_setting or key_named(after) else None
+            is_key = len(after.split()) == 1 and is_like_a_key(after)
+            return Command(verb, text=after) if is_setting or is_key else None
         case Takes.PERSON:
             goal, rest = _goal(after)
             is_person = rest.lower() == "me" or read_subject(rest, _NOWHERE) is not None

@@ -43,6 +43,11 @@ def key_named(word: str) -> str | None:
     return key if key in KEYS else None
 
 
+def is_like_a_key(word: str) -> bool:
+    """Whether a word is a key, or was meant to be one."""
+    return key_named(word) is not None or _nearest(word) is not None
+
+
 def unknown_key(word: str, texts: Texts) -> BadInput:
     """What is said of a key that there is not."""
     near = _nearest(word)
