@@ -7,18 +7,15 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg import sql
-from sqlalchemy import NullPool, create_engine
 
 from adapters.clock import WallClock
 from adapters.store import schema, upkeep
 from adapters.store.copies import nobody
 from adapters.store.open import open_store
-from adapters.store.tables import METADATA
 from bot.errors import StoreUnusable
 from bot.goals.limits import LIMITS
 from bot.goals.machine import replay
-from tests.adapters.store.releases.kept import RELEASES, unpack
+from tests.adapters.store.releases.kept import RELEASES, load, unpack
 from tests.peers.postgres import Postgres
 
 STATES = {
@@ -93,7 +90,7 @@ async def test_the_same_rows_are_brought_to_todays_schema_on_postgres(
 ) -> None:
     unpack(release, tmp_path)
     url = postgres.url(postgres.create())
-    _load(tmp_path / "headway.db", release, url)
+    load(release, tmp_path / "headway.db", url)
 
     states = await _checked(url, tmp_path)
 
@@ -151,35 +148,6 @@ async def _checked(url: str, state_dir: Path) -> dict[str, str]:
         assert await store.restores.report() is None
         assert len(await store.inbox.waiting()) > 0
     return states
-
-
-def _load(path: Path, release: str, url: str) -> None:
-    """The rows of a SQLite database into a PostgreSQL of the same schema."""
-    engine = create_engine(
-        "postgresql+psycopg" + url.removeprefix("postgresql"), poolclass=NullPool
-    )
-    with engine.begin() as outer, closing(sqlite3.connect(path)) as source:
-        schema.migrate(outer, release)
-        connection: Any = outer.connection.driver_connection
-        for table in METADATA.sorted_tables:
-            if not source.execute(
-                "SELECT 1 FROM sqlite_master WHERE name = ?", (table.name,)
-            ).fetchone():
-                continue
-            flags = {c.name for c in table.columns if str(c.type) == "BOOLEAN"}
-            found = source.execute(f'SELECT * FROM "{table.name}"')
-            columns = [column[0] for column in found.description]
-            insert = sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})").format(
-                sql.Identifier(table.name),
-                sql.SQL(", ").join(map(sql.Identifier, columns)),
-                sql.SQL(", ").join([sql.Placeholder()] * len(columns)),
-            )
-            for row in found.fetchall():
-                values = [
-                    bool(value) if name in flags else value
-                    for name, value in zip(columns, row, strict=True)
-                ]
-                connection.execute(insert, values)
 
 
 def _rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
