@@ -136,8 +136,8 @@ class StoreHolds:
 
     async def named(self, kind: Literal["room", "person"], name: str) -> tuple[Hold, ...]:
         """Every room or person of that name, as the hold that it would be."""
-        network, _, rest = name.partition(":")
-        if network not in get_args(Network):
+        network, colon, rest = name.partition(":")
+        if not colon or network not in get_args(Network):
             network, rest = "", name
         wanted = rest.lstrip("@#").casefold()
         query = _ROOMS if kind == "room" else _PEOPLE

@@ -152,18 +152,36 @@ async def _drained(settings: Settings, timeout_s: float) -> None:
     if begun is None:
         sys.stdout.write("Nothing runs in this state folder.\n")
         return
-    turns = -1
-    loop = asyncio.get_running_loop()
-    until = loop.time() + timeout_s + GONE_S
-    while (now := await _draining(settings)) is not None:
-        if now["turns"] != turns:
+    asked = ask_owner(settings.state_dir, {"do": "drained"}, timeout_s=timeout_s + GONE_S)
+    drained = asyncio.create_task(asked)
+    turns = begun["turns"]
+    _progress(turns)
+    while not drained.done():
+        await asyncio.wait({drained}, timeout=LOOK_S)
+        now = await _draining(settings)
+        if now is not None and now["turns"] != turns:
             turns = now["turns"]
-            _progress("sending what is left" if not turns else f"{_turns(turns)} still running")
-        if loop.time() > until:
-            raise HeadwayError("The process has not ended in time. Look at its log.")
-        await asyncio.sleep(LOOK_S)
-    left = f"; {_turns(turns)} will go on from where they were" if turns > 0 else ""
-    sys.stdout.write(f"Drained: the process has ended{left}.\n")
+            _progress(turns)
+    ended = await drained
+    await _until_gone(settings)
+    left = ended["turns"] if ended else 0
+    rest = f"; {_turns(left)} will go on from where they were" if left else ""
+    sys.stdout.write(f"Drained: the process has ended{rest}.\n")
+
+
+async def _until_gone(settings: Settings) -> None:
+    """Wait until nobody owns the folder any more. Raises HeadwayError where that takes too long."""
+    from bot.wiring.folder import owned
+
+    until = asyncio.get_running_loop().time() + GONE_S
+    while True:
+        try:
+            with owned(settings.state_dir):
+                return
+        except AlreadyOwned as error:
+            if asyncio.get_running_loop().time() > until:
+                raise HeadwayError(f"It has drained and does not end. {error}") from error
+        await asyncio.sleep(LOOK_S / 4)
 
 
 async def _draining(settings: Settings) -> dict[str, Any] | None:
@@ -173,7 +191,8 @@ async def _draining(settings: Settings) -> dict[str, Any] | None:
         return None
 
 
-def _progress(text: str) -> None:
+def _progress(turns: int) -> None:
+    text = f"{_turns(turns)} still running" if turns else "sending what is left"
     sys.stderr.write(f"Draining: {text}\n")
     sys.stderr.flush()
 

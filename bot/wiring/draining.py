@@ -27,7 +27,7 @@ class Drain:
 
     def __init__(self, worker: Worker, turns: RoomTurns, delivery: Delivery) -> None:
         self._worker, self._turns, self._delivery = worker, turns, delivery
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[int] | None = None
         self.done: Callable[[], None] | None = None
         """Ends the process; without one it is not ours to end."""
 
@@ -48,12 +48,16 @@ class Drain:
                     timeout_s = float(request.get("timeout_s", 600.0))
                     self._task = asyncio.create_task(self._drain(timeout_s), name="drain")
                 return {"turns": len(self._worker.busy)}
+            case {"do": "drained"} if self._task is not None:
+                return {"turns": await asyncio.shield(self._task)}
             case {"do": "draining"}:
                 return {"turns": len(self._worker.busy), "is_draining": self._task is not None}
         return None
 
-    async def _drain(self, timeout_s: float) -> None:
-        log.warning("Draining: %d turns may end, within %g s.", len(self._worker.busy), timeout_s)
+    async def _drain(self, timeout_s: float) -> int:
+        """Returns how many turns had not ended."""
+        left = len(self._worker.busy)
+        log.warning("Draining: %d turns may end, within %g s.", left, timeout_s)
         try:
             left = await self._worker.drain(timeout_s)
             if left:
@@ -67,3 +71,4 @@ class Drain:
         finally:
             if self.done is not None:
                 self.done()
+        return left

@@ -182,6 +182,7 @@ class HoldsContract:
 
     async def test_rooms_and_people_are_found_by_name(self, bed: Bed) -> None:
         goal = await bed.open(place=bed.place(room="Ops"))
+        await bed.open(place=bed.place(room="console"))
         room = await bed.holds.room_at(bed.place(room="Ops"))
 
         rooms = await bed.holds.named("room", "#ops")
@@ -191,6 +192,8 @@ class HoldsContract:
         assert person.scope == of_person(goal.owner)
         assert await bed.holds.named("room", "slack:ops") == ()
         assert await bed.holds.named("person", "zoe") == ()
+        assert len(await bed.holds.named("room", "console")) == 1
+        assert len(await bed.holds.named("room", "console:console")) == 1
 
     async def test_a_hold_answers_the_message_that_asked_for_it(self, bed: Bed) -> None:
         message = bed.message("/goal hold all")

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from bot.goals.goal import Goal
-from bot.ports.chat import Place
+from bot.ports.chat import Network, Place
 from bot.ports.clock import Clock
 from bot.ports.holds import ALL, RESTORE, Hold, of_person, of_room
 from bot.ports.incidents import Alert, Incident
@@ -98,7 +98,9 @@ class MemoryHolds:
 
     async def named(self, kind: Literal["room", "person"], name: str) -> tuple[Hold, ...]:
         """Those of that name."""
-        network, _, rest = name.rpartition(":")
+        network, colon, rest = name.partition(":")
+        if not colon or network not in get_args(Network):
+            network, rest = "", name
         wanted = rest.lstrip("@#").casefold()
         if kind == "person":
             return tuple(
