@@ -33,14 +33,14 @@ class DiscreetModel:
         self, request: ModelRequest, *, on_text: Callable[[str], None] | None = None
     ) -> ModelReply:
         """As the model's."""
-        with _discreetly(self._redactor):
+        with discreetly(self._redactor):
             reply = await self._model.call(request, on_text=on_text)
         content = tuple(self._block(block) for block in reply.content)
         return reply if content == reply.content else replace(reply, content=content)
 
     async def check(self) -> None:
         """As the model's."""
-        with _discreetly(self._redactor):
+        with discreetly(self._redactor):
             await self._model.check()
 
     def _block(self, block: Json) -> Json:
@@ -64,7 +64,7 @@ class DiscreetSandbox:
 
     async def open(self, workspace: str, profile: Profile) -> Session:
         """As the sandbox's."""
-        with _discreetly(self._redactor):
+        with discreetly(self._redactor):
             session = await self._sandbox.open(workspace, profile)
         discreet: Any = _DiscreetSession(session, self._redactor)
         return discreet  # type: ignore[no-any-return]
@@ -79,7 +79,7 @@ class _DiscreetSession:
 
     async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:
         """As the session's."""
-        with _discreetly(self._redactor):
+        with discreetly(self._redactor):
             outcome = await self._session.call(tool, args, timeout_s=timeout_s)
         text = self._redactor.text(outcome.text)
         return outcome if text == outcome.text else replace(outcome, text=text)
@@ -119,14 +119,15 @@ def discreet_answers(answer: Answer, redactor: Redactor) -> Answer:
     """Answers of the control socket without known secrets, its errors too."""
 
     async def discreet(request: Request) -> dict[str, Any]:
-        with _discreetly(redactor):
+        with discreetly(redactor):
             return redactor.all(await answer(request))
 
     return discreet
 
 
 @contextmanager
-def _discreetly(redactor: Redactor) -> Iterator[None]:
+def discreetly(redactor: Redactor) -> Iterator[None]:
+    """Errors of ours that pass tell no known secret."""
     try:
         yield
     except HeadwayError as error:
