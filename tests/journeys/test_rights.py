@@ -1,0 +1,163 @@
+"""Several people at one console: let in, refused, handed over to, removed; killed in the middle."""
+
+import getpass
+import json
+import signal
+import time
+
+import pytest
+
+from tests.journeys.bot import Bot, Thread, headway, until
+from tests.journeys.conftest import Begin
+from tests.peers.messages_api import BlockingMessagesApi
+
+pytestmark = pytest.mark.process
+
+Api = BlockingMessagesApi
+ME = getpass.getuser()
+
+
+def say(bot: Bot, who: str, text: str, thread: str = "") -> str:
+    """Somebody says it, and all that follows from it at once has followed."""
+    id = str(bot.ask(do="say", text=text, thread=thread, speaker=who)["id"])
+    bot.ask(do="settle")
+    return id
+
+
+def goal_of(bot: Bot, who: str, script: str) -> Thread:
+    return Thread(bot, say(bot, who, f"/goal !script {script}"))
+
+
+def told(bot: Bot, thread: str = "") -> str:
+    return "\n".join(post.text for post in bot.posts(thread))
+
+
+def allow(bot: Bot, *arguments: str) -> str:
+    done = headway("allow", *arguments, env=bot.env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_person_is_let_in_works_hands_over_and_is_removed(begin: Begin, api: Api) -> None:
+    bot = begin(api)
+    say(bot, "ben", "/goal !script waits 600")
+    assert "I take goals from people on my list." in told(bot)
+    assert not bot.goals()
+
+    assert allow(bot, "add", "@ben") == "@ben is user in all rooms.\n"
+    kept = goal_of(bot, "ben", "waits 600")
+    given = goal_of(bot, "ben", "waits 600")
+    mine = goal_of(bot, ME, "waits 600")
+    kept.until("waiting")
+    given.until("waiting")
+    mine.until("waiting")
+
+    say(bot, "ben", "budget 9 USD", mine.id)
+    assert "You may not do that to G3" in told(bot, mine.id)
+    assert not mine.look().events("BudgetSet")
+
+    say(bot, "ben", f"owner @{ME}", given.id)
+    say(bot, ME, "accept", given.id)
+    assert f"G2 is {ME}'s now" in told(bot, given.id)
+    assert given.goal().owner == mine.goal().owner
+
+    allow(bot, "remove", "@ben")
+    rests = kept.until("paused")
+    assert rests.reason == "owner_lost:removed"
+    card = f"{ME}" if f"@{ME}:" in told(bot) else "Whoever runs Headway:"
+    assert f"{card} ben is no longer on the list. Their goals here are paused:" in told(bot)
+    assert [given.goal().state, mine.goal().state] == ["waiting", "waiting"]
+
+    say(bot, ME, "/goal owner G1 me")
+    say(bot, ME, "/goal resume G1")
+    assert kept.until("waiting").owner == mine.goal().owner
+
+
+def test_an_offer_and_what_is_set_outlive_a_kill(begin: Begin, api: Api) -> None:
+    bot = begin(api)
+    allow(bot, "add", "@ben")
+    goal = goal_of(bot, ME, "waits 600")
+    goal.until("waiting")
+    say(bot, ME, "owner @ben", goal.id)
+    set_one = headway("room", "console", "budget", "7", env=bot.env)
+    assert set_one.returncode == 0, set_one.stderr
+    bot.stop(signal.SIGKILL)
+
+    bot.start()
+    say(bot, "ben", "accept", goal.id)
+    fresh = goal_of(bot, "ben", "waits 600")
+
+    assert "G1 is ben's now" in told(bot, goal.id)
+    assert goal.goal().owner == fresh.goal().owner
+    assert fresh.goal().budget.nano_usd == 7_000_000_000
+    assert "This room's `budget_usd` is 7 now, set by the operator." in told(bot)
+
+
+def test_who_is_removed_while_nobody_works_owns_nothing_that_goes_on(
+    begin: Begin, api: Api
+) -> None:
+    bot = begin(api)
+    allow(bot, "add", "@ben")
+    goal = goal_of(bot, "ben", "slow 30")
+    goal.until_true(lambda look: bool(look.events("CallStarted")))
+    bot.stop(signal.SIGKILL)
+
+    allow(bot, "remove", "@ben")
+    bot.start()
+    goal.until("paused")
+    until(lambda: "no longer on the list" in told(bot), 10, bot.told)
+    bot.stop(signal.SIGKILL)
+    bot.start()
+    bot.ask(do="settle")
+    time.sleep(0.5)
+
+    assert goal.goal().reason == "owner_lost:removed"
+    cards = [post for post in bot.posts("") if "no longer on the list" in post.text]
+    assert len(cards) == 1
+
+
+def test_a_code_printed_by_the_operator_makes_an_admin(begin: Begin, api: Api) -> None:
+    bot = begin(api)
+    printed = json.loads(headway("claim", "--json", env=bot.env).stdout)
+
+    say(bot, "ben", "claim AAAA-BBBB-CCCC")
+    say(bot, "ben", f"claim {printed['code']}")
+    say(bot, "ben", "/goal room self_approve on")
+
+    assert "That is not the code." in told(bot)
+    assert "ben is the admin now." in told(bot)
+    assert "This room's `self_approve` is on now, set by ben." in told(bot)
+    entries = json.loads(allow(bot, "--json"))
+    assert [(one["who"], one["role"], one["given_by"]) for one in entries] == [
+        ("@ben", "admin", "ben")
+    ]
+    refused = headway("allow", "remove", "@ben", env=bot.env)
+    assert refused.returncode != 0
+    assert "last admin" in refused.stderr
+
+
+def test_chat_as_somebody_else_has_their_rights(begin: Begin, api: Api) -> None:
+    bot = begin(api)
+    allow(bot, "add", "@ben", "approver")
+
+    started = headway("chat", "--as", "ben", env=bot.env, typed=b"/goal write it\n")
+    listed = headway("chat", "--as", "@ben", env=bot.env, typed=b"/goal list room\n")
+    nobody = headway("chat", "--as", "two words", env=bot.env, typed=b"")
+
+    assert "You may not start anything here." in started.stdout
+    assert "No goals here yet." in listed.stdout
+    assert "'two words' is no name" in nobody.stderr
+    assert nobody.returncode == 2
+
+
+def test_a_room_has_its_own_models(begin: Begin, api: Api) -> None:
+    bot = begin(api)
+    for key, model in (("model", "claude-opus-5"), ("audit_model", "claude-haiku-9")):
+        headway("room", "console", key, model, env=bot.env)
+
+    goal = goal_of(bot, ME, "complete_after 1")
+    goal.until("complete")
+
+    models = {call.role: call.model for call in goal.look().events("CallStarted")}
+    assert models["agent"] == "claude-opus-5"
+    assert models["audit"] == "claude-haiku-9"
