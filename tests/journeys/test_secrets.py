@@ -15,6 +15,9 @@ from urllib.parse import quote, quote_plus
 import psycopg
 import pytest
 
+from adapters.keys.sealing import KeySealing
+from adapters.keys.source import KeyFile
+from adapters.store.reading import open_for_reading
 from tests.journeys.bot import Bot, headway, until
 from tests.journeys.conftest import SHARED, Begin
 from tests.peers.leaks import API_KEY, PASSWORD, PLANTED, SECRET
@@ -218,9 +221,9 @@ def test_a_rotation_that_is_killed_at_any_moment_leaves_every_secret_readable(
     bot = Bot(tmp_path / "state", {"secret_key_file": key_file})
     headway("secret", "set", "DEPLOY_TOKEN", env=bot.env, typed=SECRET.encode())
 
-    for after in ("add_key", "_reseal", "drop_keys"):
+    for at in ("add_key", "in the transaction", "committed", "drop_keys"):
         killed = subprocess.run(
-            [sys.executable, "-c", _KILLED, after], cwd=ROOT, env=bot.env, check=False
+            [sys.executable, "-c", _KILLED, at], cwd=ROOT, env=bot.env, check=False
         )
         assert killed.returncode == -signal.SIGKILL
         assert asyncio.run(_values(bot, key_file)) == [SECRET]
@@ -243,14 +246,20 @@ from adapters.keys.sealing import KeySealing
 from adapters.store.secrets import StoreSecrets
 from bot.cli import main
 
-def killing(owner, name):
+def killing(owner, name, is_after=True):
     does = getattr(owner, name)
     def method(self, *more):
-        does(self, *more)
+        if is_after:
+            does(self, *more)
         os.kill(os.getpid(), 9)
     setattr(owner, name, method)
 
-killing(StoreSecrets if sys.argv[1] == "_reseal" else KeySealing, sys.argv[1])
+if sys.argv[1] == "in the transaction":
+    killing(StoreSecrets, "_reseal")
+elif sys.argv[1] == "committed":
+    killing(StoreSecrets, "_drop", is_after=False)
+else:
+    killing(KeySealing, sys.argv[1])
 sys.argv[1:] = ["secret", "rotate"]
 main()
 """
