@@ -20,7 +20,7 @@ from bot.errors import StoreUnusable
 
 T = TypeVar("T")
 
-LINGER_S: Final = 0.01
+LINGER_S: Final = 0.02
 """A COMMIT costs as much CPU as the rows of its units. Where waiting this long has brought more units
 to share it, the writer waits again, which callers who wait for a model do not notice."""
 WORTH: Final = 0.2
@@ -52,6 +52,8 @@ class Writer:
         self._queue: deque[Queued] = deque()
         self._wake = threading.Condition()
         self._closing = False
+        self._enough = 1
+        """So many units in the queue wake the writer: to be woken costs as much as to write a row."""
         self._recent: deque[tuple[float, str]] = deque(maxlen=RECENT)
         """When each of the last units was taken, and its lane."""
         self._worth = 0.0
@@ -85,8 +87,10 @@ class Writer:
     def _hand_over(self) -> None:
         with self._wake:
             self._queue.extend(self._fresh)
+            is_urgent = any(queued.urgent for queued in self._fresh)
             self._fresh.clear()
-            self._wake.notify()
+            if len(self._queue) >= self._enough or is_urgent or self._closing:
+                self._wake.notify()
 
     def _run(self) -> None:
         while (batch := self._next_batch()) is not None:
@@ -119,11 +123,13 @@ class Writer:
         lanes = {lane for at, lane in self._recent if now - at < RECENT_S}
         if self._worth > WORTH:
             until = now + LINGER_S
+            self._enough = len(lanes)
             while len(self._queue) < len(lanes) and not self._closing:
                 left = until - time.monotonic()
                 if left <= 0 or any(queued.urgent for queued in self._queue):
                     break
                 self._wake.wait(left)
+            self._enough = 1
         came = began > 1 or len(self._queue) > began
         self._worth += 0.1 * (came - self._worth)
 

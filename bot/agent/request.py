@@ -94,7 +94,9 @@ def messages(
 def is_alone(pieces: Sequence[Piece], contents: Mapping[str, str]) -> bool:
     """True when the last reply was paused and goes back with nothing after it."""
     last = pieces[-1] if pieces else None
-    return isinstance(last, Replied) and _is_paused(last, blocks_of(last, contents, Parsed()))
+    if not isinstance(last, Replied) or last.stop_reason != "pause_turn":
+        return False
+    return _is_paused(last, blocks_of(last, contents, Parsed()))
 
 
 def blocks_of(reply: Replied, contents: Mapping[str, str], parsed: Parsed) -> list[Block]:

@@ -3,7 +3,8 @@ Own CPU of a goal's turn: two model calls, one file-reading tool, one audit, at 
 
 The real wiring runs in this process, the rehearsed server in one of its own. From the CPU time of
 this process (all threads) over a number of turns that of the very same requests is taken away, made
-again by the client adapter alone, as many at once, in the same run.
+again by the client adapter alone, as many at once, in the same run. The interpreter is set as the
+command line sets it.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from adapters.clock import WallClock
+from bot.cli import tune
 from bot.ports.model import ModelRequest
 from bot.settings import Settings
 from bot.wiring import Around, build_model, running
@@ -48,6 +50,7 @@ class Spent:
 
 def figures(full: bool) -> Iterator[Figure]:
     """CPU in ms a turn."""
+    tune()
     with started(BY_OBJECTIVE, *PACE) as api, tempfile.TemporaryDirectory() as folder:
         settings = Settings(
             state_dir=Path(folder),
