@@ -85,16 +85,23 @@ class Words:
 
 def telling(theirs: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
     """What tells that a text repeats one of `theirs`: whole ones, and words that nobody else used."""
-    known = {word for text in others for word in _WORD.findall(text)}
+    known: set[str] = set()
+    for text in others:
+        known.update(_WORD.findall(text))
+        known.update(_lines(text))
     found: dict[str, None] = {}
     for text in theirs:
-        for line in text.splitlines():
-            if len(line.strip()) >= SAID_LEAST:
-                found[line.strip()] = None
+        for line in _lines(text):
+            if len(line) >= SAID_LEAST and line not in known:
+                found[line] = None
         for word in _WORD.findall(text):
             if word not in known and _is_rare(word):
                 found[word] = None
     return tuple(found)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines()]
 
 
 def _is_rare(word: str) -> bool:

@@ -1,0 +1,90 @@
+"""Workspaces, and files in them, are taken away without following where an agent points."""
+
+import base64
+import os
+from pathlib import Path
+
+from adapters.sandbox.removing import WorkspaceFolders
+from bot.ports.chat import Place
+from bot.ports.forgetting import Known, Spot, Step, Trail
+from bot.ports.words import Words
+
+MARK = "mrk-4711-file"
+PLACE = Place("console", "", "console", "t")
+
+
+def trail(*, own: tuple[str, ...] = (), shared: tuple[str, ...] = ()) -> Trail:
+    return Trail(
+        Known("p", "console", "ann", "ann"),
+        shared=tuple(Spot(name, PLACE) for name in shared),
+        folders=own,
+        words=Words(("ann",), (MARK,)),
+    )
+
+
+async def test_a_persons_own_workspaces_go_whole(tmp_path: Path) -> None:
+    folders = WorkspaceFolders(tmp_path / "w")
+    (tmp_path / "w/mine/drafts/deep").mkdir(parents=True)
+    (tmp_path / "w/mine/drafts/deep/a.txt").write_text("anything")
+    (tmp_path / "w/theirs").mkdir()
+
+    counted = await folders.take(trail(own=("mine", "never-made")), is_dry=True)
+    taken = await folders.take(trail(own=("mine", "never-made")))
+
+    assert counted == taken == [Step("workspace", 1)]
+    assert await folders.names() == ("theirs",)
+    assert await folders.take(trail(own=("mine",))) == []
+
+
+async def test_of_a_shared_one_go_the_files_that_tell_of_them(tmp_path: Path) -> None:
+    folder = tmp_path / "w/shared/drafts"
+    folder.mkdir(parents=True)
+    (folder / "plain.txt").write_text(f"x {MARK} y")
+    (folder / "coded.txt").write_bytes(base64.b64encode(f"12{MARK}34".encode()))
+    (folder / "wide.txt").write_text(MARK, encoding="utf-16")
+    (folder / "big.bin").write_bytes(bytes(4 * 1024 * 1024 - 5) + MARK.encode() + bytes(9))
+    (folder / f"{MARK}.txt").write_text("named")
+    (folder / f"in-{MARK}").mkdir()
+    (folder / f"in-{MARK}/inner.txt").write_text("inside")
+    (folder / "link").symlink_to(MARK)
+    (folder / "stays.txt").write_text("nothing of theirs, not even Annabel")
+
+    [step] = await WorkspaceFolders(tmp_path / "w").take(trail(shared=("shared",)))
+
+    assert sorted(path.name for path in folder.rglob("*")) == ["stays.txt"]
+    assert step == Step("file", 8)
+
+
+async def test_links_out_of_a_workspace_are_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept.txt").write_text(MARK)
+    for name in ("own", "shared"):
+        folder = tmp_path / "w" / name
+        folder.mkdir(parents=True)
+        (folder / "dir").symlink_to(outside)
+        (folder / "file").symlink_to(outside / "kept.txt")
+    (tmp_path / "w/linked").symlink_to(outside)
+    folders = WorkspaceFolders(tmp_path / "w")
+
+    await folders.take(trail(own=("own", "linked"), shared=("shared",)))
+
+    assert (outside / "kept.txt").read_text() == MARK
+    assert not (tmp_path / "w/linked").is_symlink()
+
+
+async def test_pipes_are_not_opened_and_closed_folders_are(tmp_path: Path) -> None:
+    folder = tmp_path / "w/own/drafts"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "pipe")
+    (folder / "inner").mkdir()
+    (folder / "inner/file").write_text("x")
+    (folder / "inner").chmod(0)
+    folders = WorkspaceFolders(tmp_path / "w")
+
+    await folders.take(trail(shared=("own",)))
+    files = await folders.remove("own")
+
+    assert files >= 1
+    assert await folders.names() == ()
+    assert await folders.remove("own") == 0
