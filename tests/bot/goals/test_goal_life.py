@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from bot.errors import IllegalMove, Refused
+from bot.goals.caps import Booked, booked
 from bot.goals.events import (
     EVENTS,
     Audited,
@@ -270,6 +271,7 @@ class GoalLife(RuleBasedStateMachine):
         self.closed: set[str] = set()
         self.keys: list[str] = []
         self.settled_usage = Usage()
+        self.booked = Booked()
         self.blocked_in_a_row = 0
         self.wrap_ups_since_crossing = 0
 
@@ -345,6 +347,7 @@ class GoalLife(RuleBasedStateMachine):
 
     def _compare(self, before: Goal, event: Event, rule: str) -> None:
         after = self.goal
+        self.booked += booked(before.ledger, after.ledger, event)
         if before.is_final:
             assert after.state is before.state
         if isinstance(event, TurnStarted):
@@ -420,6 +423,8 @@ class GoalLife(RuleBasedStateMachine):
         ledger = self.goal.ledger
         assert all(r.tokens >= 0 and (r.nano_usd or 0) >= 0 for r in ledger.open)
         assert ledger.usage == self.settled_usage
+        assert (self.booked.tokens, self.booked.nano_usd) == (ledger.tokens, ledger.nano_usd)
+        assert ledger.has_unknown_price or self.booked.unpriced_tokens == 0
         assert ledger.estimated_tokens >= sum(r.tokens for r in ledger.lost)
         assert ledger.estimated_nano_usd >= sum(r.nano_usd or 0 for r in ledger.lost)
         assert 0 <= ledger.estimated_nano_usd <= ledger.nano_usd
