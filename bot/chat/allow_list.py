@@ -61,6 +61,7 @@ class AllowList:
         self._is_operator = is_operator
         self._defaults = defaults
         self._register = Register()
+        self._loading = asyncio.Lock()
         self._resolved: dict[tuple[str, str, str], RoomSettings] = {}
         self._homes: dict[str, Place] = {}
         self._ids: dict[str, str] = {}
@@ -74,11 +75,13 @@ class AllowList:
 
     async def load(self) -> bool:
         """Read it anew; returns whether anything is different."""
-        found = await self._people.register()
-        is_new = found != self._register
-        self._register = found
-        self._resolved.clear()
-        return is_new
+        async with self._loading:
+            # One after the other: what was read last is what was written last.
+            found = await self._people.register()
+            is_new = found != self._register
+            self._register = found
+            self._resolved.clear()
+            return is_new
 
     async def reload(self) -> None:
         """Read it anew and tell that it has changed."""
@@ -112,6 +115,11 @@ class AllowList:
             if await self._is_one_of(entry.subject, place, who):
                 found.add(entry.role)
         return frozenset(found)
+
+    async def is_chief(self, place: Place, who: Speaker) -> bool:
+        """Whether somebody is an admin in all rooms, and not in some alone."""
+        everywhere = Place(place.network, place.workspace, "")
+        return "admin" in await self.roles(everywhere, who)
 
     async def lost(self, goal: Goal) -> str:
         """Why a goal's owner may have no goals there any more (`removed`, `gone`), or nothing."""

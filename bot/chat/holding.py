@@ -28,6 +28,9 @@ class HoldCommands:
         """Do what the command says. Raises Refused, BadInput."""
         words = read_hold(command.text, heard.message.place)
         assert words is not None
+        message, is_wide = heard.message, words.is_all or words.person is not None
+        if is_wide and not await self._desk.allow_list.is_chief(message.place, message.speaker):
+            raise BadInput(self._desk.manner.texts("bad.wide", verb=command.verb.name))
         scope, what = await self._scope(heard, words)
         if command.verb.name == "hold":
             await self._hold(heard, scope, what, words)

@@ -63,7 +63,7 @@ class PeopleCommands:
         self._desk.posted()
 
     async def _add(self, heard: Heard, words: EntryWords) -> None:
-        texts, room = self._desk.manner.texts, _room_of(heard) if words.is_here else None
+        texts, room = self._desk.manner.texts, await self._scope(heard, words)
         role = words.role or "user"
         entry = Entry(words.subject, role, room, heard.person)
         is_there = any(
@@ -80,10 +80,16 @@ class PeopleCommands:
 
     async def _remove(self, heard: Heard, words: EntryWords) -> None:
         texts, subject = self._desk.manner.texts, words.subject
-        room = _room_of(heard) if words.is_here else None
+        room = await self._scope(heard, words)
         told = texts("said.removed", name=shown(subject))
         answer = await self._desk.reply(heard, told)
         await self._desk.allow_list.remove(subject, role=words.role, room=room, answer=answer)
+
+    async def _scope(self, heard: Heard, words: EntryWords) -> Place | None:
+        """The room that is meant, or None for all; who is an admin of one room changes that alone."""
+        message = heard.message
+        is_chief = await self._desk.allow_list.is_chief(message.place, message.speaker)
+        return _room_of(heard) if words.is_here or not is_chief else None
 
     async def _list(self, place: Place) -> str:
         texts = self._desk.manner.texts

@@ -63,6 +63,10 @@ PEOPLE: Final[Mapping[str, str]] = {
     "said.may_not.answer": "You may not answer for {goal}: it takes somebody who may start goals.",
     "said.may_not.settings": "You may not change the room's settings: it takes an admin.",
     "said.may_not.allow": "You may not see or change the list: it takes an admin.",
+    "bad.wide": (
+        "You are an admin of this room alone. `{verb}` without more is about this room; all rooms "
+        "take an admin of all."
+    ),
     # Handing over.
     "offer.card": (
         "{name}: {by} offers you {goal}. `accept` makes it yours, and what it costs from then on; "

@@ -58,6 +58,24 @@ async def test_the_list_is_shown_with_roles_and_places(bench: Bench) -> None:
     assert "- room:console — approver in this room" in bench.last()
 
 
+async def test_an_admin_of_one_room_lets_nobody_into_others(bench: Bench) -> None:
+    await bench.say("/goal allow @ben admin here")
+    await bench.say("/goal allow @dora")
+
+    await bench.say("/goal allow @eve admin", speaker=BEN)
+    added = bench.last()
+    await bench.say("/goal allow remove @dora", speaker=BEN)
+    refused = bench.last()
+    await bench.say("/goal hold all", speaker=BEN)
+
+    elsewhere = Place("console", "elsewhere", "console")
+    assert added == "@eve is admin in this room now."
+    assert await roles(bench, EVE, elsewhere) == set()
+    assert "They are not on the list." in refused
+    assert "You are an admin of this room alone." in bench.last()
+    assert await bench.store.holds.standing() == ()
+
+
 async def test_saying_it_twice_changes_nothing_and_says_so(bench: Bench) -> None:
     await bench.say("/goal allow @ben")
     await bench.say("/goal allow add @ben")

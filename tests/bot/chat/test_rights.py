@@ -229,6 +229,12 @@ async def allow(bench: Bench, who: str) -> bool:
     return bool(await bench.allow_list.roles(room(), Speaker("dora", "dora")))
 
 
+async def hold(bench: Bench, who: str) -> bool:
+    await _let_in(bench, who)
+    await bench.say("/goal hold here: look first", speaker=BEN)
+    return bool(await bench.store.holds.standing())
+
+
 THROUGH_INTAKE: Final[dict[Act, Callable[[Bench, str], Awaitable[bool]]]] = {
     Act.SEE: see,
     Act.START: start,
@@ -244,6 +250,7 @@ THROUGH_INTAKE: Final[dict[Act, Callable[[Bench, str], Awaitable[bool]]]] = {
     Act.ACCEPT: accept,
     Act.SETTINGS: settings,
     Act.ALLOW: allow,
+    Act.HOLD: hold,
 }
 """What somebody says at the console to do it, and whether it was done."""
 
