@@ -94,6 +94,11 @@ class Settings(BaseSettings):
     base_url: str = Field(
         default="", description="Another address that speaks the Messages API. Empty: Anthropic's."
     )
+    operations_room: str = Field(
+        default="",
+        description="Where incidents are told, once each: NETWORK:ROOM, such as console:console. "
+        "Empty: the log alone.",
+    )
     region: str = Field(default="", description="Cloud region, for Bedrock and Vertex.")
     project: str = Field(default="", description="Cloud project, for Vertex.")
     model: str = Field(default="claude-sonnet-5-5", description="Model of the agent.")

@@ -54,14 +54,12 @@ class Worker:
         rate: float = 1.0,
         is_alone: bool = True,
         rest: Callable[[str], None] = lambda goal: None,
-        troubled: Callable[[HeadwayError | None], None] = lambda error: None,
     ) -> None:
         """Begin nothing yet.
 
         Args:
             is_alone: no other process works on the database, so none takes a person's stop.
             rest: ends what a goal's running step has not sent yet.
-            troubled: told once of what all goals wait for, and with None when they go on.
         """
         self._name = name
         self._journal = journal
@@ -75,7 +73,8 @@ class Worker:
         self._rate = rate
         self._is_alone = is_alone
         self._rest = rest
-        self._troubled = troubled
+        self.troubled: Callable[[HeadwayError | None], None] = lambda error: None
+        """Told once of what all goals wait for, and with None when they go on."""
         self._looking: set[asyncio.Task[None]] = set()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._epochs: dict[str, int] = {}
@@ -288,13 +287,13 @@ class Worker:
         if str(error) != self._trouble:
             log.error("Goals wait: %s", error)
             self._trouble = str(error)
-            self._troubled(error)
+            self.troubled(error)
 
     def _go_on(self) -> None:
         if self._trouble:
             log.warning("Goals go on.")
             self._trouble = ""
-            self._troubled(None)
+            self.troubled(None)
 
     def _is_due(self, goal: Goal) -> bool:
         if goal.due_at is None:

@@ -18,11 +18,13 @@ from bot.chat.cards import Closed, closed, number_in
 from bot.chat.facts import Manner, gather
 from bot.chat.posts import shape
 from bot.chat.replies import buttons_of
-from bot.errors import HeadwayError, OutcomeUnknown, StoreBusy, Wait
+from bot.chat.operations import Operations
+from bot.errors import HeadwayError, IllegalMove, OutcomeUnknown, Refused, StoreBusy, Wait
+from bot.goals.events import Paused
 from bot.ports.chat import Chat, Outgoing, Place, Shape
 from bot.ports.clock import Clock
 from bot.ports.holds import Holds
-from bot.ports.journal import Journal
+from bot.ports.journal import Journal, Unit
 from bot.ports.mail import Due, Outbox, Rooms
 from bot.ports.spending import Spending
 from bot.redaction import Redactor
@@ -39,6 +41,10 @@ RETRY_S = 5.0
 """Where a network asks to wait and does not say how long."""
 SILENT = frozenset({"status", "card"})
 EDITS = frozenset({"status", "card"})
+UNPARKING = frozenset({"status", "card", "reply", "cap"})
+"""What may be missing without anybody waiting for an answer to it."""
+OF_OPERATIONS = ("incident:", "recovered:")
+"""What keys of the operations room's own posts begin with."""
 
 
 class Delivery:
@@ -68,6 +74,8 @@ class Delivery:
         """Where there is one, the status message tells how much of the day's caps is spent."""
         self.holds: Holds | None = None
         """Where there are any, the status message of a goal that is on hold says so."""
+        self.operations: Operations | None = None
+        """Where there is one, it is told of what cannot be sent."""
         self._look = asyncio.Event()
         self._draining = asyncio.Lock()
 
@@ -115,6 +123,8 @@ class Delivery:
                 due = replace(due, remote=found)
             remote = await self._send(chat, due) if due.may_differ or not found else found
             await self._outbox.sent(due.key, remote)
+            if self.operations is not None:
+                self.operations.mended("post", _room(due))
         except OutcomeUnknown as error:
             log.warning("Whether %s arrived is unknown: %s", due.key, error)
             if due.state == "unknown":
@@ -128,7 +138,17 @@ class Delivery:
             await self._outbox.later(due.key, error.retry_after_s or RETRY_S)
         except Exception as error:
             log.error("%s cannot be sent", due.key, exc_info=error)
-            await self._outbox.failed(due.key, self._redactor.text(_why(error)))
+            await self._failed(due, self._redactor.text(_why(error)))
+
+    async def _failed(self, due: Due, why: str) -> None:
+        """It goes nowhere: its goal is parked, and the operator told once of the room."""
+        if due.goal and due.kind not in UNPARKING:
+            with contextlib.suppress(Refused, IllegalMove):
+                await self._journal.commit(Unit(due.goal, (Paused(""),), urgent=True))
+        alert = None
+        if self.operations is not None and not due.key.startswith(OF_OPERATIONS):
+            alert = self.operations.alert("post", _room(due), why)
+        await self._outbox.failed(due.key, why, alert)
 
     async def _look_up(self, chat: Chat, due: Due) -> str | None:
         """The remote id of a row of unknown outcome, where it turns out to be there."""
@@ -184,6 +204,10 @@ class Delivery:
         if goal is None:
             return Shape("", "", body=body, buttons=buttons)
         return Shape("", "", body=body, buttons=buttons, goal=goal.id, state=goal.state)
+
+
+def _room(due: Due) -> str:
+    return f"{due.place.network}:{due.place.room}"
 
 
 def _why(error: Exception) -> str:

@@ -19,6 +19,7 @@ from bot.chat.desk import Desk
 from bot.chat.facts import Facts, gather
 from bot.chat.forgetting import Removals
 from bot.chat.heard import Heard, reference
+from bot.chat.operations import Operations
 from bot.chat.ownership import Ownership
 from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk, parse
 from bot.chat.people_commands import DAY_S
@@ -30,12 +31,15 @@ from bot.goals.goal import Goal
 from bot.ports.chat import Arrival, Incoming, Place, Removed, removal_of
 from bot.ports.journal import Content
 from bot.ports.mail import Received
+from bot.ports.people import NOTHING, Answer, Note
 
 log = logging.getLogger(__name__)
 
 LOOK_S = 1.0
 """The longest that a message stored by another process waits."""
 BUSY_PAUSE_S = 0.25
+FAILINGS = 3
+"""As `Inbox.failed` counts them."""
 
 
 def _any(place: Place) -> bool:
@@ -52,6 +56,8 @@ class Intake:
         self._is_ours = is_ours
         self._commands = Commands(desk)
         self._removals = Removals(desk)
+        self.operations: Operations | None = None
+        """Where there is one, it is told of messages that cannot be handled."""
         self._look = asyncio.Event()
 
     async def receive(self, message: Arrival) -> None:
@@ -102,6 +108,8 @@ class Intake:
             return False
         except Exception as error:  # noqa: BLE001 - the edge of the loop
             return await self._failed(message, error)
+        if self.operations is not None:
+            self.operations.mended_all("message")
         return True
 
     async def _failed(self, message: Incoming, error: Exception) -> bool:
@@ -110,15 +118,16 @@ class Intake:
             return True
         told, more = (message.id, ref), {"ref": ref}
         log.error("Message %s cannot be handled (ref %s)", *told, exc_info=error, extra=more)
-        if await inbox.failed(message.id, f"{type(error).__name__} (ref {ref})") < 3:
-            return False
-        text = self._desk.manner.texts("said.failed", ref=ref)
+        text, answer, alert = self._desk.manner.texts("said.failed", ref=ref), NOTHING, None
         try:
             thread = await self._desk.rooms.begin(message.place)
-            await self._desk.outbox.say(thread.session, f"failed:{message.id}", text)
+            answer = Answer((Note(thread.session, f"failed:{message.id}", text),))
         except HeadwayError as unsaid:
             log.error("That cannot be said either (ref %s): %s", ref, unsaid, extra=more)
-        return True
+        if self.operations is not None:
+            alert = self.operations.alert("message", type(error).__name__, ref)
+        why = f"{type(error).__name__} (ref {ref})"
+        return await inbox.failed(message.id, why, answer, alert) >= FAILINGS
 
     async def _is_waiting(self, message: Incoming) -> bool:
         waiting = await self._desk.inbox.waiting()

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from bot.chat.facts import Manner
@@ -39,19 +40,34 @@ class Operations:
         manner: Manner,
         room: Place | None,
         clock: Clock,
-        posted: Callable[[], None] = _nothing,
     ) -> None:
-        """`room` None: the log alone is told. `posted`: there is something to deliver."""
+        """`room` None: the log alone is told."""
         self._incidents, self._manner, self._room = incidents, manner, room
-        self._clock, self._posted = clock, posted
+        self._clock = clock
+        self.posted: Callable[[], None] = _nothing
+        """Told when there is something to deliver."""
         self._queue: deque[Callable[[], Awaitable[None]]] = deque(maxlen=KEPT_MOST)
         self._working: asyncio.Task[None] | None = None
+        self._open: set[tuple[str, str]] = set()
+        """What may be open, as far as this process knows."""
+
+    async def begin(self) -> None:
+        """Know what an earlier process left open. Raises StoreBusy, StoreUnusable."""
+        for one in await self._incidents.listed():
+            if one.is_open:
+                self._open.add((one.kind, one.subject))
+
+    @property
+    def open(self) -> frozenset[tuple[str, str]]:
+        """Kind and subject of what may be open."""
+        return frozenset(self._open)
 
     def alert(self, kind: str, subject: str, detail: str = "", **values: object) -> Alert:
         """The incident of that kind as it is said, to be opened with whatever it comes from.
 
         `detail` may be a code (`auth`), for which the kind has a sentence of its own.
         """
+        self._open.add((kind, subject))
         texts = self._manner.texts
         keys = (f"incident.{kind}.{detail}", f"incident.{kind}", "incident.other")
         told = texts.first(*keys, kind=kind, subject=subject, detail=detail, **values)
@@ -63,17 +79,29 @@ class Operations:
         alert = self.alert(kind, subject, detail, **values)
         if await self._incidents.open(alert):
             log.error("%s", alert.text)
-            self._posted()
+            self.posted()
 
     async def over(self, kind: str, subject: str, **values: object) -> None:
         """Close an incident, where it is open. Raises StoreBusy, StoreUnusable."""
+        self._open.discard((kind, subject))
         texts = self._manner.texts
         keys = (f"incident.{kind}.over", "incident.other.over")
         told = texts.first(*keys, kind=kind, subject=subject, **values)
         text = texts("incident.over", text=told)
         if await self._incidents.recovered(Alert(kind, subject, "", text, self._room)):
             log.warning("%s", text)
-            self._posted()
+            self.posted()
+
+    def mended(self, kind: str, subject: str) -> None:
+        """It works: where an incident of that kind may be open, it is closed shortly."""
+        if (kind, subject) in self._open:
+            self._open.discard((kind, subject))
+            self.soon(partial(self.over, kind, subject))
+
+    def mended_all(self, kind: str) -> None:
+        """The same of every subject."""
+        for subject in [subject for of, subject in self._open if of == kind]:
+            self.mended(kind, subject)
 
     def soon(self, work: Callable[[], Awaitable[None]]) -> None:
         """Do this shortly, in the order of asking; again while the database is away."""

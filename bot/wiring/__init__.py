@@ -46,6 +46,7 @@ from bot.wiring.folder import owned, prepare_folder
 from bot.wiring.forgetting import keep_forgetting
 from bot.wiring.holding import HoldDesk
 from bot.wiring.names import Names, names_of, take_over
+from bot.wiring.operations import build_watches
 from bot.wiring.outdated import version_watch
 from bot.wiring.people import (
     Entitled,
@@ -166,14 +167,15 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         await take_over(store, names)
         told = Told(store.journal)
         store = around.store(replace(store, journal=cast(Any, told)))
-        claude = await open_model(stack, settings, clock, store, redactor)
+        alarms, manner = Alarms(), Manner(zone=settings.tz)
+        watches = build_watches(stack, settings, names, clock, store, alarms, manner)
+        claude = await open_model(stack, settings, clock, store, redactor, watches.endpoint)
         learning = asyncio.create_task(claude.learn(), name="learning")
         stack.callback(learning.cancel)
         model = cast(Model, DiscreetModel(around.model(claude), redactor))
         confined = await open_sandbox(stack, settings)
         sandbox = discreet_sandbox(around.sandbox(confined), redactor)
         console = ConsoleChat(settings.state_dir, clock, names.console, redactor.text)
-        manner = Manner(zone=settings.tz)
         delivery = Delivery(
             store.outbox,
             store.journal,
@@ -188,7 +190,6 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         report_idle(allow_list.register)
         await invite_admin(allow_list, store.doors)
         departures = watch_owners(allow_list, store, manner)
-        alarms = Alarms()
         turns = build_turns(settings, clock, store, model, sandbox, allow_list)
         audits = build_audits(settings, clock, store, model, allow_list)
         worker = _worker(
@@ -218,7 +219,13 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
             worker.recall,
         )
         told.posted = delivery.notify
-        delivery.holds = store.holds
+        delivery.holds, delivery.operations = store.holds, watches.operations
+        intake.operations, watches.operations.posted = watches.operations, delivery.notify
+        worker.troubled = watches.store.troubled
+        await watches.begin(
+            frozenset(row.name for row in await store.leases.endpoints()),
+            has_sandbox=confined is not None,
+        )
         keep_caps(alarms, store, worker, delivery)
         screening = Screening(intake.receive, store.rooms, store.outbox, redactor, manner)
         watch.parts = Parts(store, claude, confined, worker, alarms)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import SecretStr
 
-from adapters.claude.endpoint_state import EndpointState, Trouble
+from adapters.claude.endpoint_state import OPERATOR_KINDS, EndpointState, Trouble
 from adapters.store.open import Store
 from bot.errors import BadSettings, HeadwayError
 from bot.ports.clock import Clock
 from bot.ports.journal import EndpointRow
 from bot.redaction import Redactor
 from bot.settings import ModelPrice, Settings
+from bot.wiring.operations import EndpointWatch
 from bot.wiring.program import program
 
 if TYPE_CHECKING:
@@ -71,7 +72,12 @@ def build_model(
 
 
 async def open_model(
-    stack: AsyncExitStack, settings: Settings, clock: Clock, store: Store, redactor: Redactor
+    stack: AsyncExitStack,
+    settings: Settings,
+    clock: Clock,
+    store: Store,
+    redactor: Redactor,
+    watch: EndpointWatch,
 ) -> "ClaudeModel":
     """The endpoint, going on from what an earlier process knew of its trouble."""
     if settings.provider == REHEARSED:
@@ -82,11 +88,14 @@ async def open_model(
         settings,
         clock,
         learn=lambda key: redactor.learn("api_key", key),
-        on_trouble=_trouble,
-        on_recovery=_recovery,
+        on_trouble=lambda trouble: _trouble(trouble, watch),
+        on_recovery=lambda trouble: _recovery(trouble, watch),
         on_state=keeper.keep,
         state=_state(rows.get(settings.base_url or settings.provider)),
     )
+    for row in rows.values():
+        is_operators = row.kind in OPERATOR_KINDS
+        watch.troubled(row.name, row.kind, row.since, is_operators=is_operators)
     stack.push_async_callback(model.aclose)
     stack.push_async_callback(keeper.close)
     return model
@@ -160,7 +169,9 @@ def _state(row: EndpointRow | None) -> EndpointState | None:
     )
 
 
-def _trouble(trouble: Trouble) -> None:
+def _trouble(trouble: Trouble, watch: EndpointWatch) -> None:
+    is_operators = trouble.is_operators
+    watch.troubled(trouble.endpoint, trouble.kind, trouble.since, is_operators=is_operators)
     if trouble.is_operators:
         log.error(
             "The model endpoint %s refuses us (%s). Goals wait; mend the key or the bill.",
@@ -171,5 +182,6 @@ def _trouble(trouble: Trouble) -> None:
         log.warning("The model endpoint %s is in trouble (%s).", trouble.endpoint, trouble.kind)
 
 
-def _recovery(trouble: Trouble) -> None:
+def _recovery(trouble: Trouble, watch: EndpointWatch) -> None:
+    watch.recovered(trouble.endpoint)
     log.warning("The model endpoint %s answers again.", trouble.endpoint)

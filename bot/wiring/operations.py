@@ -5,19 +5,22 @@ Rule: whatever finds trouble says so each time, and the rows say it once. A proc
 at what it finds mended: whoever opened it may be gone.
 """
 
-import asyncio
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Final, get_args
 
+from adapters.store.open import Store
+from bot.chat.facts import Manner
 from bot.chat.operations import Operations
 from bot.errors import BadSettings, HeadwayError, StoreBusy, StoreUnusable
 from bot.ports.chat import Network, Place
 from bot.ports.clock import Clock
-from bot.ports.incidents import Incidents
+from bot.settings import Settings
+from bot.wiring.names import Names
 from scheduler.alarms import Alarms
 
 LOOK_S: Final = 10.0
@@ -97,7 +100,7 @@ class DiskWatch:
             left = f"{disk.free // 1024**2} MB"
             await self._operations.trouble("disk", str(self._folder), left)
         elif disk.free >= least * ROOM_AGAIN:
-            await self._operations.over("disk", str(self._folder))
+            self._operations.mended("disk", str(self._folder))
 
 
 class StoreWatch:
@@ -136,37 +139,63 @@ class SweepWatch:
             worst = max(late, key=lambda name: late[name])
             await self._operations.trouble("sweeps", "sweeps", worst, seconds=round(late[worst]))
         else:
-            await self._operations.over("sweeps", "sweeps")
+            self._operations.mended("sweeps", "sweeps")
 
 
-async def watch(
-    operations: Operations,
-    incidents: Incidents,
+class Watches:
+    """All of them, for one process."""
+
+    def __init__(
+        self, operations: Operations, clock: Clock, alarms: Alarms, state_dir: Path
+    ) -> None:
+        self.operations = operations
+        self.endpoint = EndpointWatch(operations, clock)
+        self.store = StoreWatch(operations)
+        self._disk = DiskWatch(operations, state_dir)
+        self._sweeps = SweepWatch(operations, alarms)
+        self._alarms = alarms
+
+    async def begin(self, in_trouble: frozenset[str], *, has_sandbox: bool) -> None:
+        """Look for trouble from now on, and close what is over since an earlier process opened it.
+
+        Args:
+            in_trouble: model endpoints that are in trouble still.
+            has_sandbox: tools are on.
+        """
+        operations = self.operations
+        await operations.begin()
+        for kind, subject in operations.open:
+            if kind in ("key", "endpoint") and not _is_of(subject, in_trouble):
+                await operations.over(kind, subject)
+        if has_sandbox:
+            operations.mended("sandbox", "sandbox")
+        else:
+            await operations.trouble("sandbox", "sandbox")
+        self._alarms.add("incidents", self.look, LOOK_S)
+
+    async def look(self) -> None:
+        """Look once at everything that nobody tells of."""
+        await self.endpoint.look()
+        await self._disk.look()
+        await self._sweeps.look()
+
+
+def build_watches(
+    stack: AsyncExitStack,
+    settings: Settings,
+    names: Names,
+    clock: Clock,
+    store: Store,
     alarms: Alarms,
-    endpoint: EndpointWatch,
-    state_dir: Path,
-    *,
-    in_trouble: frozenset[str],
-    no_sandbox: str,
-) -> None:
-    """Look for trouble from now on, and at what an earlier process left open.
+    manner: Manner,
+) -> Watches:
+    """The operations room, and what tells it. Raises BadSettings."""
+    room = room_of(settings.operations_room, names.console)
+    operations = Operations(store.incidents, manner, room, clock)
+    stack.push_async_callback(operations.close)
+    return Watches(operations, clock, alarms, settings.state_dir)
 
-    Args:
-        in_trouble: model endpoints that are in trouble still.
-        no_sandbox: why the tools are off, or nothing.
-    """
-    for one in await incidents.listed():
-        if one.is_open and one.kind in ("key", "endpoint") and one.subject not in in_trouble:
-            await operations.over(one.kind, one.subject)
-    if no_sandbox:
-        await operations.trouble("sandbox", "sandbox", no_sandbox)
-    else:
-        await operations.over("sandbox", "sandbox")
-    looks = (endpoint, DiskWatch(operations, state_dir), SweepWatch(operations, alarms))
 
-    async def look() -> None:
-        for one in looks:
-            await one.look()
-            await asyncio.sleep(0)
-
-    alarms.add("incidents", look, LOOK_S)
+def _is_of(subject: str, endpoints: frozenset[str]) -> bool:
+    """Whether an incident is about one of the endpoints, or a model there."""
+    return subject.partition(" ")[0] in endpoints

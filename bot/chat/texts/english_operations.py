@@ -83,7 +83,10 @@ OPERATIONS: Final[Mapping[str, str]] = {
         "machine and at the database."
     ),
     "incident.sweeps.over": "the sweeps are in time.",
-    "incident.sandbox": "the sandbox does not work, and the agent's tools are off: {detail}",
+    "incident.sandbox": (
+        "the sandbox does not work, and the agent's tools are off. `headway doctor sandbox` names "
+        "cause and mend; then start Headway again."
+    ),
     "incident.sandbox.over": "the sandbox works; tools are on.",
     "incident.cap": "a cap is reached, and what it holds waits: {detail}",
     "incident.cap.over": "what the cap {subject} held goes on.",
