@@ -27,7 +27,7 @@ REPLY_S: Final = 0.6
 """How long the rehearsed model takes for a reply, so that one can watch."""
 READY_S: Final = 20.0
 END_S: Final = 10.0
-REHEARSED_KEY: Final = "rehearsed"
+REHEARSED_KEY: Final = "rehearsed-demo-key"
 REAL_BUDGET_USD: Final = 1.0
 REAL_BUDGET_TOKENS: Final = 500_000
 """Five times what the rehearsed run takes; it also holds where a price is not known."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
@@ -107,7 +108,9 @@ async def rehearsed(stack: AsyncExitStack, settings: Settings) -> Settings:
     from adapters.rehearsal.server import Options, Rehearsal, serving
     from adapters.rehearsal.tryout import script
 
-    rehearsal = Rehearsal(script, Options(keys=(REHEARSED,), pace=Pace(duration_s=REPLY_S)))
+    # Not a word that may stand in a text: what is a key is taken out of every text.
+    key = f"{REHEARSED}-{secrets.token_hex(8)}"
+    rehearsal = Rehearsal(script, Options(keys=(key,), pace=Pace(duration_s=REPLY_S)))
     port = await stack.enter_async_context(serving(rehearsal.app()))
     stack.callback(rehearsal.delivery.release)
     log.warning("The model is REHEARSED: a script answers. Nothing is sent or charged.")
@@ -116,7 +119,7 @@ async def rehearsed(stack: AsyncExitStack, settings: Settings) -> Settings:
         update={
             "provider": "anthropic",
             "base_url": f"http://127.0.0.1:{port}",
-            "api_key": SecretStr(REHEARSED),
+            "api_key": SecretStr(key),
             "api_key_file": None,
             "fallback_models": (),
             "prices": {settings.model: free, settings.audit_model: free},
