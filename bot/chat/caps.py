@@ -116,7 +116,9 @@ def _cap(scope: str, limit: int, name: str, manner: Manner, *, in_tokens: bool) 
 def _mend(scope: str, limit: int, manner: Manner, *, in_tokens: bool) -> str:
     setting = _SETTINGS["tokens" if in_tokens else "usd"].format(scope=scope)
     more = f"{max(1, 2 * limit // NANO)}"
-    return manner.texts(f"cap.post.raise.{scope}", setting=setting, more=more)
+    # A room sets its dollars; tokens are the settings' alone.
+    key = "all" if in_tokens else scope
+    return manner.texts(f"cap.post.raise.{key}", setting=setting, more=more)
 
 
 def _percent(part: float) -> int:

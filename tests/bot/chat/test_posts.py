@@ -4,6 +4,7 @@ After a change that is meant: `WRITE_GOLDEN=1 pytest tests/bot/chat/test_posts.p
 again, and the difference is read before it is kept.
 """
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -11,17 +12,19 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from bot.chat.caps import reached_shape
 from bot.chat.cards import Closed
 from bot.chat.facts import Facts, Manner
 from bot.chat.posts import reason, shape
 from bot.chat.texts import Texts
-from bot.goals.goal import Decision, Goal, State, Wait
+from bot.goals.goal import Decision, Goal, HeldKind, State, Wait
 from bot.goals.money import NANO, Budget, Ledger, Usage
 from bot.ports.chat import Place
 from bot.ports.holds import Hold
 from bot.ports.journal import Task
 from bot.ports.mail import Due
 from bot.ports.plain import plain
+from bot.ports.spending import Share
 
 GOLDEN = Path(__file__).parent / "golden"
 PLACE = Place("console", "", "console", "t1")
@@ -68,12 +71,25 @@ def a_post(
     content: str = "",
     tasks: bool = False,
     held: Hold | None = None,
+    shares: tuple[Share, ...] = (),
 ) -> str:
     due = Due(f"g12:{kind}", kind, goal.id, goal.session, PLACE, reason, content)
     card = Closed(asking("question", "question").decision, "p2") if kind == "card" else None  # type: ignore[arg-type]
     names = {"p1": "ann", "p2": "ben"}
     facts = Facts(goal, TEXTS, TASKS if tasks else (), names, AT + 2460, closed=card, held=held)
-    return plain(shape(due, facts, MANNER))
+    return plain(shape(due, replace(facts, shares=shares), MANNER))
+
+
+def a_cap(cap: str, limit: int, in_tokens: bool = False) -> str:
+    said = {"cap": cap, "person": "p1", "limit": limit, "in_tokens": in_tokens, "until": AT + 35700}
+    due = Due("cap:r1", "cap", "", "s0", PLACE, json.dumps(said), "")
+    return plain(reached_shape(due, {"p1": "ann"}, AT, MANNER))
+
+
+def waiting_for(kind: HeldKind, ref: str, turn: int, until: float) -> Goal:
+    wait = Wait("w", kind, ref, until)
+    ledger = GOAL.ledger if turn else Ledger()
+    return replace(GOAL, state=State.WAITING, wait=wait, turn=turn, ledger=ledger)
 
 
 def asking(kind: str, text: str, state: State = State.DECIDING) -> Goal:
@@ -95,6 +111,18 @@ CASES = {
     "status_working": lambda: a_post("status", GOAL, tasks=True),
     "status_evaluating": lambda: a_post("status", replace(GOAL, state=State.AUDITING)),
     "status_waiting": lambda: a_post("status", WAITING),
+    "status_queued": lambda: a_post("status", waiting_for("slot", "person:3", 0, AT + 1e8)),
+    "status_capped": lambda: a_post(
+        "status", waiting_for("cap", f"person:{10 * NANO}", 7, AT + 35_800)
+    ),
+    "status_near_its_limits": lambda: a_post(
+        "status",
+        replace(GOAL, ledger=replace(GOAL.ledger, nano_usd=2 * NANO * 85 // 100)),
+        shares=(Share("person", 82 * NANO // 10, 10 * NANO), Share("all", NANO, 50 * NANO)),
+    ),
+    "cap_of_a_person": lambda: a_cap("person", 10 * NANO),
+    "cap_of_a_room": lambda: a_cap("room", NANO // 20),
+    "cap_of_all_in_tokens": lambda: a_cap("all", 50_000_000, in_tokens=True),
     "status_paused": lambda: a_post("status", replace(GOAL, state=State.PAUSED, by="p2")),
     "status_deciding": lambda: a_post("status", asking("question", "question")),
     "status_unknown_price": lambda: a_post("status", UNPRICED),
