@@ -98,7 +98,11 @@ class KeyFile:
                 draft.replace(self.path)
             _sync(self.path.parent)
         except OSError as error:
-            raise self._unusable("written", error) from error
+            raise SecretsUnusable(
+                f"The key file {self.path} cannot be written ({error.strerror}). Give this user "
+                "access to it and its folder; or, where it is handed in, put a new key before the "
+                "old one there yourself and run `headway secret rotate --no-new-key`."
+            ) from error
 
     def _refuse_inside(self) -> None:
         inside, around = os.path.realpath(self.path), os.path.realpath(self._apart_from)

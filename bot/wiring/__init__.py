@@ -242,7 +242,9 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
             serving(
                 settings.state_dir,
                 discreet_answers(
-                    with_secrets(desk, with_desks((holding, drain, purges, people), control)),
+                    with_secrets(
+                        desk, redactor, with_desks((holding, drain, purges, people), control)
+                    ),
                     redactor,
                 ),
             )

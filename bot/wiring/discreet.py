@@ -9,7 +9,8 @@ Rule 2: errors that pass are redacted in place: their texts reach people, rows a
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
+from inspect import iscoroutinefunction
 from typing import Any
 
 from adapters.store.reading import Reading
@@ -86,13 +87,15 @@ class _DiscreetSession:
 
 
 class DiscreetReads:
-    """A part whose methods are all awaited: what they return holds no known secret."""
+    """A part that only reads: what its methods return, awaited or not, holds no known secret."""
 
     def __init__(self, part: Any, redactor: Redactor) -> None:
         self._part, self._redactor = part, redactor
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._part, name)
+        if not iscoroutinefunction(method):
+            return method
 
         async def read(*args: Any, **kwargs: Any) -> Any:
             return self._redactor.all(await method(*args, **kwargs))
@@ -102,17 +105,12 @@ class DiscreetReads:
 
 def discreet_reading(store: Reading, redactor: Redactor) -> Reading:
     """The store for reading, without known secrets in what is read."""
-
-    def discreet(part: Any) -> Any:
-        return DiscreetReads(part, redactor)
-
-    return replace(
-        store,
-        records=discreet(store.records),
-        journal=discreet(store.journal),
-        figures=discreet(store.figures),
-        spending=discreet(store.spending),
-    )
+    parts: dict[str, Any] = {
+        field.name: DiscreetReads(getattr(store, field.name), redactor)
+        for field in fields(store)
+        if field.name != "secrets"
+    }
+    return replace(store, **parts)
 
 
 def discreet_answers(answer: Answer, redactor: Redactor) -> Answer:

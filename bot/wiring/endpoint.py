@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import secrets
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -54,7 +55,7 @@ def build_model(
     from adapters.claude.endpoint import ClaudeModel
 
     endpoint = Endpoint(
-        name=settings.base_url or settings.provider,
+        name=endpoint_name(settings),
         provider=settings.provider,
         base_url=settings.base_url or None,
         max_in_flight=settings.calls_at_once,
@@ -70,6 +71,11 @@ def build_model(
         clock=clock,
         **more,
     )
+
+
+def endpoint_name(settings: Settings) -> str:
+    """What the endpoint is called in rows and lines: its address without an account, or its provider."""
+    return re.sub(r"//[^/@]*@", "//", settings.base_url) or settings.provider
 
 
 async def open_model(
@@ -92,7 +98,7 @@ async def open_model(
         on_trouble=lambda trouble: _trouble(trouble, watch),
         on_recovery=lambda trouble: _recovery(trouble, watch),
         on_state=keeper.keep,
-        state=_state(rows.get(settings.base_url or settings.provider)),
+        state=_state(rows.get(endpoint_name(settings))),
     )
     for row in rows.values():
         is_operators = row.kind in OPERATOR_KINDS

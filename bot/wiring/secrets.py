@@ -116,12 +116,12 @@ class SecretDesk:
             log.warning("Secrets that another process may have set cannot be read: %s", error)
 
 
-def with_secrets(desk: SecretDesk, others: Answer) -> Answer:
-    """Answers about secrets by `desk`, and all others."""
+def with_secrets(desk: SecretDesk, redactor: Redactor, others: Answer) -> Answer:
+    """Answers about secrets by `desk`, and all others, which are asked without known secrets."""
 
     async def answer(request: Request) -> dict[str, Any]:
         told = await desk(request)
-        return await others(request) if told is None else told
+        return await others(redactor.all(request)) if told is None else told
 
     return answer
 
