@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from bot.agent import prompts
 from bot.goals import events as e
 from bot.goals.goal import State
@@ -65,8 +67,9 @@ async def test_a_continuation_says_that_nobody_wrote_it_and_what_the_audit_noted
     await world.checks()
 
 
-async def test_a_continuation_does_not_load_the_journal_again() -> None:
-    world = a_world(says("One."), says("Two."))
+@pytest.mark.parametrize("hears", [True, False])
+async def test_a_continuation_does_not_load_the_journal_again(hears: bool) -> None:
+    world = a_world(says("One."), says("Two."), hears=hears)
     await world.opens("Go.")
     await world.runs()
     before = await world.audits()
@@ -82,8 +85,24 @@ async def test_a_continuation_does_not_load_the_journal_again() -> None:
     await world.runs()
 
     assert before.seq > 5
-    assert asked
+    assert bool(asked) is not hears
     assert 0 not in asked
+    await world.checks()
+
+
+async def test_what_was_asked_between_two_turns_is_heard_by_the_second() -> None:
+    world = a_world(says("One."), says("Half way."), says("Two."))
+    await world.opens("Go.")
+    await world.runs()
+    await world.opens("How far are you?", kind="ask", id="a1")
+    await world.runs("a1")
+    await world.audits()
+
+    await world.runs()
+
+    assert "How far are you?" in said(world.model.requests[-1])
+    await world.checks()
+
 
 
 async def test_what_a_person_says_enters_before_the_next_call() -> None:

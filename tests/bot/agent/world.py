@@ -48,11 +48,13 @@ class CountingJournal:
         self.reads = 0
         self.before: Callable[[Unit], Any] = lambda unit: None
         self.after: Callable[[Unit], Any] = lambda unit: None
+        self.heard: Callable[[Applied], None] = lambda applied: None
 
     async def commit(self, unit: Unit) -> Applied:
         await asyncio.sleep(0)
         await _done(self.before(unit))
         applied = await self.inner.commit(unit)
+        self.heard(applied)
         self.units.append(unit)
         await _done(self.after(unit))
         return applied
@@ -96,6 +98,8 @@ class World:
     limits: Any = LIMITS
     told: list[str] = field(default_factory=list)
     store: Any = None
+    hears: bool = True
+    """What is written is told to the turns, as it is where no other process writes."""
 
     def __post_init__(self) -> None:
         self.store = self.store or MemoryStore(self.clock, self.limits)
@@ -118,6 +122,8 @@ class World:
             self.settings,
             lambda goal, text: self.told.append(text),
         )
+        if self.hears:
+            self.journal.heard = self.turns.heard
 
     async def opens(
         self, objective: str, *, kind: Any = "goal", budget: Budget | None = None, id: str = "g1"
@@ -152,7 +158,9 @@ class World:
     async def happens(self, *events: Any, texts: Sequence[str] = (), goal: str = "g1") -> Goal:
         """What a person, a timer or an audit writes."""
         contents = tuple(Content(text, self.person) for text in texts)
-        return (await self.store.journal.commit(Unit(goal, events, contents))).goal
+        applied = await self.store.journal.commit(Unit(goal, events, contents))
+        self.journal.heard(applied)
+        return applied.goal
 
     async def says(self, text: str, goal: str = "g1") -> Goal:
         """A person writes in the thread."""
@@ -251,9 +259,9 @@ def changed(settings: AgentSettings, **more: Any) -> AgentSettings:
     return replace(settings, **more)
 
 
-def a_world(*answers: Any, **more: Any) -> World:
+def a_world(*answers: Any, hears: bool = True, **more: Any) -> World:
     """A world whose model answers these, in order."""
-    return World(ScriptedModel(list(answers), **more))
+    return World(ScriptedModel(list(answers), **more), hears=hears)
 
 
 def use(name: str, args: dict[str, Any], id: str) -> dict[str, Any]:
