@@ -1,0 +1,112 @@
+"""How a running process changes secrets, and learns what others have set."""
+
+from pathlib import Path
+
+import pytest
+
+from adapters.keys.key import read_keys
+from bot.redaction import Redactor
+from bot.settings import Settings
+from bot.wiring.secrets import SecretDesk, key_source, learn_what_opens, with_secrets
+from tests.contracts.secrets import sealing_in
+from tests.doubles.secrets import MemorySecrets
+
+VALUE = "planted-value"
+
+
+class Bed:
+    def __init__(self, folder: Path) -> None:
+        sealing, self.file = sealing_in(folder)
+        self.secrets = MemorySecrets(sealing)
+        self.redactor = Redactor()
+        self.desk = SecretDesk(self.secrets, self.redactor)
+
+
+@pytest.fixture
+def bed(tmp_path: Path) -> Bed:
+    return Bed(tmp_path)
+
+
+async def test_what_is_set_is_kept_and_known_at_once(bed: Bed) -> None:
+    request = {"do": "secret.set", "name": "A", "value": VALUE, "hosts": ["h"], "by": "ann"}
+
+    answer = await bed.desk(request)
+
+    [named] = await bed.secrets.names()
+    assert answer == {"key_id": named.key_id}
+    assert (named.hosts, named.set_by) == (("h",), "ann")
+    assert bed.redactor.text(VALUE) == "[secret A]"
+
+
+async def test_what_is_removed_stays_known_to_the_process(bed: Bed) -> None:
+    await bed.desk({"do": "secret.set", "name": "A", "value": VALUE})
+
+    gone = await bed.desk({"do": "secret.remove", "name": "A"})
+    none = await bed.desk({"do": "secret.remove", "name": "A"})
+
+    assert (gone, none) == ({"removed": True}, {"removed": False})
+    assert bed.redactor.text(VALUE) == "[secret A]"
+
+
+async def test_a_rotation_is_asked_for(bed: Bed) -> None:
+    await bed.desk({"do": "secret.set", "name": "A", "value": VALUE})
+    [before] = await bed.secrets.names()
+
+    answer = await bed.desk({"do": "secret.rotate", "keeps_old": True})
+
+    assert answer == {"resealed": 1}
+    assert len(read_keys(bed.file.read_text(), "it")) == 2
+    assert (await bed.secrets.names())[0].key_id != before.key_id
+
+
+async def test_what_another_process_sets_is_learnt_at_the_next_look(bed: Bed) -> None:
+    await bed.secrets.put("secret", "A", VALUE)
+    before = bed.redactor.text(VALUE)
+
+    await bed.desk.look()
+    await bed.desk.look()
+
+    assert before == VALUE
+    assert bed.redactor.text(VALUE) == "[secret A]"
+
+
+async def test_a_look_that_fails_is_no_end(bed: Bed, caplog: pytest.LogCaptureFixture) -> None:
+    await bed.secrets.put("secret", "A", VALUE)
+    bed.file.unlink()
+
+    await bed.desk.look()
+
+    assert "cannot be read" in caplog.text
+
+
+async def test_other_requests_go_on_without_known_secrets(bed: Bed) -> None:
+    await bed.desk({"do": "secret.set", "name": "A", "value": VALUE})
+
+    async def others(request: dict[str, object]) -> dict[str, object]:
+        return {"heard": request}
+
+    answer = await with_secrets(bed.desk, bed.redactor, others)({"do": "hold", "why": VALUE})
+
+    assert answer == {"heard": {"do": "hold", "why": "[secret A]"}}
+
+
+async def test_whoever_only_reads_knows_what_opens_and_says_what_does_not(
+    bed: Bed, caplog: pytest.LogCaptureFixture
+) -> None:
+    await bed.secrets.put("secret", "A", "another-value")
+    await bed.secrets.put("secret", "B", VALUE)
+    named, _ = bed.secrets.rows["secret", "A"]
+    bed.secrets.rows["secret", "A"] = (named, "1.broken")
+
+    await learn_what_opens(bed.redactor, bed.secrets)
+
+    assert bed.redactor.text(f"another-value {VALUE}") == "another-value [secret B]"
+    assert "The secret A does not open" in caplog.text
+
+
+def test_a_key_in_a_setting_goes_before_the_file(tmp_path: Path) -> None:
+    of_setting = key_source(Settings(secret_key="x", state_dir=tmp_path))
+    of_file = key_source(Settings(secret_key_file=tmp_path / "k", state_dir=tmp_path))
+
+    assert type(of_setting).__name__ == "KeySetting"
+    assert type(of_file).__name__ == "KeyFile"
