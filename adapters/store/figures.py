@@ -10,6 +10,7 @@ from adapters.store import queries
 from adapters.store.readers import Readers
 from adapters.store.statements import Reader, Row
 from adapters.store.tables import METADATA
+from adapters.store.transaction import Transaction
 from bot.goals.money import Usage
 from bot.ports.figures import Calls, Now, Reserved, Totals, Waiting
 
@@ -71,6 +72,14 @@ _STEPS: Final = select(
     _S.c.kind, _S.c.name, _S.c.state, func.count(), *(func.sum(column) for column in _SUMS)
 ).group_by(_S.c.kind, _S.c.name, _S.c.state)
 _POSTS: Final = _counted(_O.c.state, "state NOT IN ('pending', 'claimed', 'unknown')")
+
+
+_TOUCH: Final = queries.upsert(queries.into(_T["told"]), ("key",), "at")
+
+
+def touch(tx: Transaction) -> None:
+    """Write a row that nobody reads: proof that the database can be written."""
+    tx.run(_TOUCH, key="touched", at=tx.now())
 
 
 class StoreFigures:

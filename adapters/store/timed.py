@@ -29,9 +29,6 @@ class Timed:
         error = outcomes[0].error
         if error is not None and isinstance(error, StoreBusy | StoreUnusable):
             commits.failed += 1
-            commits.error = str(error)
-        elif commits.error:
-            commits.error = ""
         return outcomes
 
     def close(self) -> None:

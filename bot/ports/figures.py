@@ -104,8 +104,6 @@ class Commits:
     """How many held at most as many units as each bound; the last: more."""
     units: int = 0
     failed: int = 0
-    error: str = ""
-    """Why the last one failed, while none has succeeded since."""
 
 
 class Figures(Protocol):

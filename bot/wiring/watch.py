@@ -21,6 +21,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from adapters.sandbox.bubblewrap import Bubblewrap
+from adapters.store.figures import touch
 from adapters.store.open import Store
 from bot.ports.chat import Arrival
 from bot.ports.clock import Clock
@@ -39,6 +40,8 @@ T = TypeVar("T")
 BEAT_S: Final = 1.0
 HANGS_S: Final = 5.0
 """How long the loop, or a unit on its way through the writer, may take."""
+WRITTEN_S: Final = 2.0
+"""For how long one written unit speaks for the next ones."""
 STUCK_S: Final = 60.0
 """A writer that waits so long for its database is restarted; until then it is the database's part."""
 LAGS: Final = 60
@@ -119,7 +122,7 @@ class Watch:
         """Whether the loop turns and the writer writes. A database out of reach is no reason."""
         if hang := self._hang():
             return Health((hang,))
-        if self.parts is None or self.stage == "draining" or not await self._unit_hangs():
+        if self.parts is None or self.stage == "draining" or await self._wrote() is not None:
             return Health()
         began = self.parts.store.commits.began
         stuck = time.perf_counter() - began if began else 0.0
@@ -140,10 +143,10 @@ class Watch:
             reasons = []
         if hang := self._hang():
             reasons.append(hang)
-        elif await self._unit_hangs():
+        elif (trouble := await self._wrote()) is None:
             reasons.append(f"No unit was written within {HANGS_S:g} s.")
-        elif error := self.parts.store.commits.error:
-            reasons.append(f"The last transaction failed: {error}")
+        elif trouble:
+            reasons.append(trouble)
         return Health(tuple(reasons))
 
     async def figures(self) -> Read:
@@ -196,15 +199,22 @@ class Watch:
         silent = time.monotonic() - self._beat_at - BEAT_S
         return f"The event loop has not turned for {silent:.0f} s." if silent > HANGS_S else ""
 
-    async def _unit_hangs(self) -> bool:
-        """Whether a unit that does nothing does not get through the writer; one tries at a time."""
+    async def _wrote(self) -> str | None:
+        """Nothing once a small unit is written, or why it cannot be; None while it hangs.
+
+        One is tried at a time, and none where one was written just now.
+        """
         assert self.parts is not None
-        if self._unit is None or self._unit[0].done():
-            nothing = self.parts.store.writer.do(lambda tx: None)
-            asked = asyncio.run_coroutine_threadsafe(nothing, self._loop)
-            self._unit = asked, time.monotonic()
+        now = time.monotonic()
+        if self._unit is None or (self._unit[0].done() and now - self._unit[1] > WRITTEN_S):
+            touching = self.parts.store.writer.do(touch)
+            asked = asyncio.run_coroutine_threadsafe(touching, self._loop)
+            self._unit = asked, now
         unit, began = self._unit
-        return not await _done_within(unit, began + HANGS_S - time.monotonic())
+        if not await _done_within(unit, began + HANGS_S - now):
+            return None
+        error = unit.exception()
+        return "" if error is None else f"Nothing can be written: {error}"
 
 
 class _Kept(Generic[T]):
