@@ -38,7 +38,7 @@ GOALS: Final = {
     "complete": "leave a part !script writes 1",
     "blocked": "reach what cannot be reached !script stalls",
     "over_budget": "spend a lot !script spends 50000",
-    "paused": "take many turns !script slow 0.3 9",
+    "paused": "take three turns !script slow 0.5 3",
     "deciding": "inquire before going on !script asks",
     "waiting": "wait for an hour !script waits 3600",
     "streaming": "think for long !script slow 30 1",
@@ -71,9 +71,11 @@ def main() -> None:
 
 def _brought_there(bot: Bot) -> dict[str, Thread]:
     """Every goal in the state that it is named for."""
-    threads = {name: bot.goal(objective) for name, objective in GOALS.items()}
+    threads = {name: bot.goal(GOALS[name]) for name in GOALS if name != "paused"}
     for name in ("complete", "blocked", "over_budget", "deciding", "waiting"):
         threads[name].until(name, 60)
+    threads["paused"] = bot.goal(GOALS["paused"])
+    threads["paused"].until_true(lambda look: bool(look.events("ToolEnded")), 30)
     threads["paused"].say("pause")
     threads["paused"].until("paused", 60)
     for name, event in (("streaming", "CallStarted"), ("in_a_tool", "ToolStarted")):
