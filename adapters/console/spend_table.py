@@ -17,7 +17,7 @@ def table(rows: Sequence[Row], by: str) -> RenderableType:
     """A line a name and the sum under them."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_footer=True)
     *lines, everything = clean(list(rows))
-    columns = (by.capitalize(), "Cost", "Estimated", "No known price", "Calls", "Tokens")
+    columns = (by.capitalize(), "Cost", "Estimated", "Unpriced", "Calls", "Tokens")
     for column, foot in zip(columns, _cells(everything), strict=True):
         is_name = column == columns[0]
         justify: Any = "left" if is_name else "right"
