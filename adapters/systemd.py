@@ -24,6 +24,8 @@ def tell(state: str, environ: Mapping[str, str] = os.environ) -> bool:
         return False
     address = "\0" + place[1:] if place.startswith("@") else place
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        # A manager that does not read must not hold the loop up.
+        sender.setblocking(False)
         sender.sendto(state.encode(), address)
         return True
     return False

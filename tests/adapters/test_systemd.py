@@ -45,6 +45,13 @@ def test_an_abstract_name_is_understood() -> None:
         assert listening.recv(100) == b"STOPPING=1"
 
 
+def test_a_manager_that_does_not_read_holds_nothing_up(manager: socket.socket) -> None:
+    told = [systemd.tell(systemd.ALIVE, asked(manager)) for _ in range(1000)]
+
+    assert told[0]
+    assert not told[-1]
+
+
 async def test_a_loop_that_runs_gives_signs_of_life(manager: socket.socket) -> None:
     environ = asked(manager, WATCHDOG_USEC="40000")
 
