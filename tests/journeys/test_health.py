@@ -2,8 +2,10 @@
 
 import http.client
 import json
+import shutil
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.journeys.bot import Bot, headway, until, until_called
 from tests.journeys.conftest import SHARED, Begin
-from tests.peers.messages_api import BlockingMessagesApi, started
+from tests.peers.messages_api import ROOT, BlockingMessagesApi, started
 
 pytestmark = pytest.mark.process
 
@@ -23,6 +25,7 @@ Api = BlockingMessagesApi
 Labels = tuple[tuple[str, str], ...]
 
 PRIVATE: dict[str, object] = {"private_listen": "127.0.0.1:0", "log_level": "info"}
+PROMETHEUS = shutil.which("prometheus")
 MARK = "quetzalcoatlus"
 """A word that only a person says."""
 
@@ -127,6 +130,48 @@ def test_no_word_of_a_person_is_in_what_is_served_or_logged(seen: Bot) -> None:
     key = str(seen.settings["api_key"])
     assert not any(word in text for text in [*served, status] for word in (MARK, key))
     assert not any(MARK in line for line in seen.log)
+
+
+@pytest.mark.skipif(PROMETHEUS is None, reason="prometheus is not here: nothing scraped it")
+def test_prometheus_scrapes_it_and_loads_the_rules(seen: Bot, tmp_path: Path) -> None:
+    assert PROMETHEUS is not None
+    seen.goal("!script complete_after 1").until("complete")
+    with closing(socket.socket()) as tried:
+        tried.bind(("127.0.0.1", 0))
+        at = f"127.0.0.1:{tried.getsockname()[1]}"
+    (tmp_path / "prometheus.yml").write_text(
+        f"rule_files: [{ROOT / 'deploy/alerts.yml'}]\n"
+        "scrape_configs:\n"
+        "  - job_name: headway\n"
+        "    scrape_interval: 500ms\n"
+        "    scrape_timeout: 500ms\n"
+        f"    static_configs: [{{targets: ['{address(seen)}']}}]\n"
+    )
+    command = [
+        PROMETHEUS, f"--config.file={tmp_path / 'prometheus.yml'}", f"--web.listen-address={at}",
+        f"--storage.tsdb.path={tmp_path / 'data'}",
+    ]  # fmt: skip
+
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as prometheus:
+        try:
+            until(lambda: queried(at, "headway_goals") != [], 20, seen.told)
+            up, ready = queried(at, "up"), queried(at, "headway_ready")
+            groups = json.loads(get(at, "/api/v1/rules")[1])["data"]["groups"]
+        finally:
+            prometheus.terminate()
+
+    assert [one["value"][1] for one in (*up, *ready)] == ["1", "1"]
+    assert {rule["name"] for group in groups for rule in group["rules"]} >= {"HeadwayDown"}
+    assert not any(rule["lastError"] for group in groups for rule in group["rules"]
+                   if "lastError" in rule)  # fmt: skip
+
+
+def queried(at: str, query: str) -> list[dict[str, Any]]:
+    try:
+        status, body = get(at, f"/api/v1/query?query={query}")
+    except OSError:
+        return []
+    return list(json.loads(body)["data"]["result"]) if status == 200 else []
 
 
 def test_every_log_line_is_one_object_of_json(seen: Bot) -> None:
