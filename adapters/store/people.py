@@ -38,6 +38,12 @@ _ENTRIES: Final = (
 _SET_ROOMS: Final = select(_R.c.network, _R.c.workspace, _R.c.name, _R.c.settings).where(
     text("room.settings <> '{}'")
 )
+_OPERATORS: Final = (
+    select(_R.c.network, _R.c.workspace, _P.c.external, _GR.c.id, _GR.c.room)
+    .join(_P, _P.c.id == _GR.c.person)
+    .join(_R, _R.c.id == _GR.c.room)
+    .where(text("\"grant\".kind = 'operator'"))
+)
 _GONE: Final = select(_P.c.network, _P.c.external).where(text("person.gone_at IS NOT NULL"))
 _ROOM: Final = select(_R.c.network, _R.c.workspace, _R.c.name).where(_R.c.id == bindparam("of_id"))
 _SETTINGS: Final = select(_R.c.settings).where(_R.c.id == bindparam("of_id")).with_for_update()
@@ -116,6 +122,22 @@ class StorePeople:
 
         return await self._writer.do(job)
 
+    async def note_operator(self, room: Place, who: Speaker) -> bool:
+        """Note whose console a room is, in place of who it was; False where that is known already."""
+
+        def job(tx: Transaction) -> bool:
+            tx.alone(_LIST)
+            id = see_room(tx, room)
+            known = {row[2]: row[3] for row in tx.all(_OPERATORS) if row[4] == id}
+            for grant in (grant for name, grant in known.items() if name != who.id):
+                tx.run(_REMOVE, of_id=grant)
+            if who.id in known:
+                return False
+            _write_grant(tx, "operator", id, person_id(tx, room.network, who), "", "admin", "")
+            return True
+
+        return await self._writer.do(job)
+
     async def set_for_room(
         self, place: Place, key: str, value: Setting | None, *, by: str, answer: Answer = NOTHING
     ) -> None:
@@ -146,11 +168,8 @@ def write_entry(tx: Transaction, entry: Entry) -> None:
         person, word = person_id(tx, subject.network, Speaker(subject.id, name)), ""
     elif subject.kind == "room":
         word = f"room:{see_room(tx, Place(subject.network, subject.workspace, subject.id))}"
-    tx.run(
-        _ADD, id=f"a{token_hex(8)}", room=see_room(tx, entry.room) if entry.room else None,
-        person=person, subject=word, kind="role", role=entry.role, rule="",
-        given_by=entry.given_by or None, given_at=tx.now(), expires_at=None,
-    )  # fmt: skip
+    room = see_room(tx, entry.room) if entry.room else None
+    _write_grant(tx, "role", room, person, word, entry.role, entry.given_by)
 
 
 def write_notes(tx: Transaction, answer: Answer) -> None:
@@ -174,6 +193,21 @@ def refuse_removal(kept: tuple[Entry, ...], gone: tuple[Entry, ...]) -> None:
         )
 
 
+def _write_grant(
+    tx: Transaction,
+    kind: str,
+    room: str | None,
+    person: str | None,
+    word: str,
+    role: Role,
+    given_by: str,
+) -> None:
+    tx.run(
+        _ADD, id=f"a{token_hex(8)}", room=room, person=person, subject=word, kind=kind, role=role,
+        rule="", given_by=given_by or None, given_at=tx.now(), expires_at=None,
+    )  # fmt: skip
+
+
 def _is_chief(entry: Entry) -> bool:
     return entry.role == "admin" and entry.room is None
 
@@ -181,7 +215,8 @@ def _is_chief(entry: Entry) -> bool:
 def _register(reader: Reader) -> Register:
     rooms = {(row[0], row[1], row[2]): read_kept(row[3]) for row in reader.all(_SET_ROOMS)}
     gone = frozenset((row[0], row[1]) for row in reader.all(_GONE))
-    return Register(tuple(one for _, one in _entries(reader)), gone, rooms)
+    operators = frozenset((row[0], row[1], row[2]) for row in reader.all(_OPERATORS))
+    return Register(tuple(one for _, one in _entries(reader)), gone, operators, rooms)
 
 
 def _entries(reader: Reader) -> list[tuple[str, Entry]]:

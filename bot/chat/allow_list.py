@@ -50,15 +50,12 @@ class AllowList:
         notices: Notices,
         rooms: Rooms,
         members: Members,
-        is_operator: Callable[[Place, str], bool],
         defaults: RoomSettings = DEFAULTS,
     ) -> None:
-        """`is_operator`: whether that id, in that place, is an admin by nature."""
         self._people = people
         self._notices = notices
         self._rooms = rooms
         self.members = members
-        self._is_operator = is_operator
         self._defaults = defaults
         self._register = Register()
         self._loading = asyncio.Lock()
@@ -77,11 +74,14 @@ class AllowList:
         """Read it anew; returns whether anything is different."""
         async with self._loading:
             # One after the other: what was read last is what was written last.
-            found = await self._people.register()
-            is_new = found != self._register
-            self._register = found
-            self._resolved.clear()
-            return is_new
+            return self.take(await self._people.register())
+
+    def take(self, register: Register) -> bool:
+        """Go by what was read; returns whether anything is different."""
+        is_new = register != self._register
+        self._register = register
+        self._resolved.clear()
+        return is_new
 
     async def reload(self) -> None:
         """Read it anew and tell that it has changed."""
@@ -106,7 +106,7 @@ class AllowList:
         """The roles that somebody has in a place, now."""
         if (place.network, who.id) in self._register.gone:
             return frozenset()
-        if self._is_operator(place, who.id):
+        if (place.network, place.workspace, who.id) in self._register.operators:
             return frozenset({"admin"})
         found: set[Role] = set()
         for entry in self._register.entries:
@@ -182,6 +182,11 @@ class AllowList:
         removed = await self._people.remove(subject, role=role, room=room, answer=answer)
         await self.reload()
         return removed
+
+    async def note_operator(self, room: Place, who: Speaker) -> None:
+        """Whoever runs a console's process is its admin by nature."""
+        if await self._people.note_operator(room, who):
+            await self.reload()
 
     async def gone(self, place: Place, who: Speaker, *, is_gone: bool = True) -> None:
         """A network says that somebody has left or was deactivated, or is back."""

@@ -59,6 +59,9 @@ class Register:
     entries: tuple[Entry, ...] = ()
     gone: frozenset[tuple[str, str]] = frozenset()
     """(network, id) of people whom their network calls gone or deactivated."""
+    operators: frozenset[RoomName] = frozenset()
+    """Network, workspace and id of those who are admins by nature: whoever can open the state folder
+    of a console."""
     rooms: Mapping[RoomName, Mapping[str, Kept]] = field(default_factory=dict)
     """What is set for rooms, and, under an empty name, for workspaces."""
 
@@ -109,6 +112,9 @@ class People(Protocol):
 
     async def mark(self, network: Network, who: Speaker, *, is_gone: bool) -> bool:
         """Note that a network calls somebody gone, or back; False where that is known already."""
+
+    async def note_operator(self, room: Place, who: Speaker) -> bool:
+        """Note whose console a room is, in place of who it was; False where that is known already."""
 
     async def set_for_room(
         self, place: Place, key: str, value: Setting | None, *, by: str, answer: Answer = NOTHING

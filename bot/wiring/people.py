@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from adapters.console.parse import ROOM
 from adapters.store.open import Store
 from bot.chat import claims
 from bot.chat.allow_list import AllowList, unmatched
@@ -53,14 +54,9 @@ class ConsoleMembers:
         return place.network == "console"
 
 
-def is_operator(names: Names) -> Callable[[Place, str], bool]:
-    """Whether somebody is an admin by nature: the system's user, at this process's own console."""
-    user = getpass.getuser()
-
-    def check(place: Place, id: str) -> bool:
-        return place.network == "console" and id == user
-
-    return check
+def console_room(workspace: str) -> Place:
+    """The one room of the console of that workspace."""
+    return Place("console", workspace, ROOM)
 
 
 def room_defaults(settings: Settings) -> RoomSettings:
@@ -84,9 +80,10 @@ async def open_allow_list(settings: Settings, names: Names, store: Store) -> All
         store.doors,
         store.rooms,
         ConsoleMembers(),
-        is_operator(names),
         room_defaults(settings),
     )
+    user = getpass.getuser()
+    await allow_list.note_operator(console_room(names.console), Speaker(user, user))
     await allow_list.load()
     return allow_list
 

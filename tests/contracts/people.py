@@ -124,6 +124,19 @@ class PeopleContract:
         assert gone == {("console", "ben")}
         assert (await bed.people.register()).gone == frozenset()
 
+    async def test_a_console_has_one_operator_at_a_time(self, bed: Bed) -> None:
+        other = Place("console", "v", "room")
+
+        first = await bed.people.note_operator(HERE, Speaker("ann", "ann"))
+        again = await bed.people.note_operator(HERE, Speaker("ann", "ann"))
+        await bed.people.note_operator(other, Speaker("ann", "ann"))
+        await bed.people.note_operator(HERE, Speaker("ben", "ben"))
+
+        register = await bed.people.register()
+        assert (first, again) == (True, False)
+        assert register.operators == {("console", "w", "ben"), ("console", "v", "ann")}
+        assert register.entries == ()
+
     async def test_a_change_and_its_answer_are_one(self, bed: Bed) -> None:
         session = (await bed.rooms.begin(bed.place())).session
         message = bed.message()

@@ -26,6 +26,7 @@ class _Claim:
 class _Rows:
     entries: list[Entry] = field(default_factory=list)
     gone: set[tuple[str, str]] = field(default_factory=set)
+    operators: dict[RoomName, str] = field(default_factory=dict)
     settings: dict[RoomName, str] = field(default_factory=dict)
     claims: dict[str, _Claim] = field(default_factory=dict)
     offers: dict[str, Offered] = field(default_factory=dict)
@@ -43,7 +44,8 @@ class MemoryPeople:
         """Everything."""
         rooms = {name: read_kept(text) for name, text in self.rows.settings.items() if text != "{}"}
         entries = tuple(self._named(entry) for entry in self.rows.entries)
-        return Register(entries, frozenset(self.rows.gone), rooms)
+        operators = {(name[0], name[1], who) for name, who in self.rows.operators.items()}
+        return Register(entries, frozenset(self.rows.gone), frozenset(operators), rooms)
 
     async def allow(self, entry: Entry, answer: Answer = NOTHING) -> bool:
         """Add an entry."""
@@ -101,6 +103,13 @@ class MemoryPeople:
             return False
         (self.rows.gone.add if is_gone else self.rows.gone.discard)((network, who.id))
         return True
+
+    async def note_operator(self, room: Place, who: Speaker) -> bool:
+        """Note whose console a room is."""
+        name = (room.network, room.workspace, room.room)
+        is_new = self.rows.operators.get(name) != who.id
+        self.rows.operators[name] = who.id
+        return is_new
 
     async def set_for_room(
         self, place: Place, key: str, value: Setting | None, *, by: str, answer: Answer = NOTHING

@@ -22,6 +22,7 @@ from bot.goals.instructions import Instruction
 from bot.goals.limits import DEFAULT_BUDGET
 from bot.ports.chat import Shape, Speaker
 from bot.ports.journal import Content, Task, Unit
+from bot.ports.people import Register
 from bot.ports.plain import plain
 from bot.wiring.people import ConsoleMembers
 from tests.doubles.clock import HandClock
@@ -48,8 +49,11 @@ class Bench:
             self.store.doors,
             self.store.rooms,
             ConsoleMembers(),
-            lambda place, id: place.network == "console" and id == "ann",
         )
+        # What the process notes at its start.
+        operators = frozenset({("console", "", "ann")})
+        self.store.people.rows.operators["console", "", "console"] = "ann"
+        self.allow_list.take(Register(operators=operators))
         self.departures = Departures(
             self.allow_list,
             self.store.journal,

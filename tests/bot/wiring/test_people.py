@@ -17,7 +17,7 @@ from bot.errors import BadInput, Refused
 from bot.goals.goal import Goal, State
 from bot.ports.chat import Place, Speaker
 from bot.ports.journal import Lease
-from bot.ports.people import Entry, Subject
+from bot.ports.people import Entry, Register, Subject
 from bot.settings import Settings
 from bot.wiring.by_room import ByRoom, RoomTurns
 from bot.wiring.names import Names
@@ -26,7 +26,6 @@ from bot.wiring.people import (
     Entitled,
     follow,
     invite_admin,
-    is_operator,
     report_idle,
     room_defaults,
 )
@@ -170,12 +169,12 @@ def test_an_allow_list_that_matches_nobody_is_reported(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     matrix = Entry(Subject("server", "matrix", "example.org"), "user")
-    register = allow_list_module.Register((matrix,))
+    register = Register((matrix,))
 
     with caplog.at_level(logging.WARNING):
         report_idle(register)
-        report_idle(allow_list_module.Register((matrix, Entry(BEN, "user"))))
-        report_idle(allow_list_module.Register((Entry(BEN, "user"),)))
+        report_idle(Register((matrix, Entry(BEN, "user"))))
+        report_idle(Register((Entry(BEN, "user"),)))
 
     first, second = caplog.messages
     assert "not connected (matrix), and matches nobody. Connect them" in first
@@ -195,15 +194,17 @@ async def test_a_network_without_an_admin_gets_a_code_and_the_console_needs_none
     assert f"Send `claim {code}` to the bot in a direct message" in capsys.readouterr().err
 
 
-def test_the_systems_user_is_an_admin_at_the_console_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("LOGNAME", "ann")
-    check = is_operator(ALONE)
+async def test_the_operator_is_an_admin_at_their_own_console_alone(bench: Bench) -> None:
+    ann = Speaker("ann", "ann")
+    await bench.allow_list.note_operator(
+        Place("console", "other", "console"), Speaker("zoe", "zoe")
+    )
 
-    assert check(room(), "ann")
-    assert not check(room(), "ben")
-    assert not check(Place("slack", "T1", "general"), "ann")
+    assert await bench.allow_list.roles(room(), ann) == {"admin"}
+    assert await bench.allow_list.roles(room(), Speaker("ben", "ben")) == frozenset()
+    assert await bench.allow_list.roles(Place("slack", "T1", "general"), ann) == frozenset()
+    assert await bench.allow_list.roles(Place("console", "other", "console"), ann) == frozenset()
+    assert await bench.allow_list.roles(room(), Speaker("zoe", "zoe")) == frozenset()
 
 
 async def test_the_console_is_a_room_of_everybody_who_speaks_in_it() -> None:
@@ -259,9 +260,7 @@ async def test_two_changes_at_once_are_both_known(bench: Bench) -> None:
             await asyncio.sleep(self.delays.pop(0) if self.delays else 0.0)
             return found
 
-    allow_list = AllowList(
-        Slow(), bench.store.doors, bench.store.rooms, ConsoleMembers(), lambda place, id: False
-    )
+    allow_list = AllowList(Slow(), bench.store.doors, bench.store.rooms, ConsoleMembers())
     eve = Subject("person", "console", "eve")
 
     first = asyncio.create_task(allow_list.allow(Entry(BEN, "user")))
@@ -327,8 +326,8 @@ async def test_asking_for_an_owners_rights_reads_nothing(bench: Bench) -> None:
     counting = cast(Any, Counts())
     allow_list = AllowList(
         bench.store.people, bench.store.doors, counting, ConsoleMembers(),
-        lambda place, id: id == "ann",
     )  # fmt: skip
+    await allow_list.load()
     departures = Departures(
         allow_list, bench.store.journal, counting, bench.store.doors, bench.manner
     )
