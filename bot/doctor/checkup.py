@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bot.doctor import machine, model, process, sandbox, store
+from bot.doctor import machine, model, process, sandbox, secrets, store
 from bot.doctor.finding import Finding, Found
 from bot.doctor.screen import Screen
 from bot.doctor.size import size
@@ -88,6 +88,7 @@ def examined(
             "disk",
             "size",
             "database",
+            "secrets",
             "process",
             "sandbox",
             "model",
@@ -108,6 +109,7 @@ def _checks(settings: Settings) -> tuple[Check, ...]:
         Check("disk", lambda: machine.disk(settings)),
         Check("size", size),
         Check("database", lambda: store.database(settings)),
+        Check("secrets", lambda: secrets.sealed(settings)),
         Check("process", lambda: process.running(settings)),
         Check("sandbox", lambda: sandbox.works(settings), MODEL_S),
         Check("model", lambda: model.answers(settings), MODEL_S),
