@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -134,7 +135,7 @@ def _restore(
     was_cut_short = mark.exists()
     if not (replaces or was_cut_short):
         _refuse_taken(settings)
-    beside = time.strftime("before-restore-%Y%m%d-%H%M%S", time.gmtime())
+    beside = _unused(files.parent, settings.state_dir)
     draft, old = (
         files.with_name(f".{files.name}.unfinished"),
         files.with_name(f"{files.name}.{beside}"),
@@ -160,6 +161,16 @@ def _restore(
         raise
     mark.unlink()
     return Restore(report, (*filter(None, (database,)), *kept))
+
+
+def _unused(*folders: Path) -> str:
+    """What the names of what is kept end with: nothing there has it."""
+    at = time.strftime("before-restore-%Y%m%d-%H%M%S", time.gmtime())
+    for number in count(1):
+        name = at if number == 1 else f"{at}-{number}"
+        if not any(each for folder in folders for each in folder.glob(f"*.{name}")):
+            return name
+    raise AssertionError
 
 
 @contextmanager
