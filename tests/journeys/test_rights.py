@@ -4,12 +4,14 @@ import getpass
 import json
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
-from tests.journeys.bot import Bot, Thread, headway, until
-from tests.journeys.conftest import Begin
+from tests.journeys.bot import COMMAND, Bot, Thread, headway, until
+from tests.journeys.conftest import SHARED, Begin
 from tests.peers.messages_api import BlockingMessagesApi
+from tests.peers.postgres import private_postgres
 
 pytestmark = pytest.mark.process
 
@@ -161,3 +163,48 @@ def test_a_room_has_its_own_models(begin: Begin, api: Api) -> None:
     models = {call.role: call.model for call in goal.look().events("CallStarted")}
     assert models["agent"] == "claude-opus-5"
     assert models["audit"] == "claude-haiku-9"
+
+
+@pytest.mark.postgres
+def test_two_processes_of_two_people_agree_on_who_may_what(
+    api: Api, sandbox: str, tmp_path: Path
+) -> None:
+    with private_postgres() as server:
+        url = server.url(server.create())
+        settings = {"base_url": api.url, "api_key": api.key, "sandbox": sandbox, "database": url,
+                    "workspaces": tmp_path / "workspaces", **SHARED}  # fmt: skip
+        ann, zoe = (
+            Bot(tmp_path / who, settings, ("env", f"LOGNAME={who}", *COMMAND))
+            for who in ("ann", "zoe")
+        )
+        ann.start(), zoe.start()
+        try:
+            allow(ann, "add", "@ben")
+            hers = goal_of(ann, "ann", "waits 600")
+            # Another process's list follows within 5 s.
+            until(lambda: _begins(zoe, "ben"), 10, zoe.told)
+            hers.until("waiting")
+
+            began = time.monotonic()
+            allow(ann, "remove", "@ben")
+            until(lambda: _reasons(zoe)["G2"] == "owner_lost:removed", 10, zoe.told)
+            took = time.monotonic() - began
+
+            assert took < 8
+            assert _reasons(ann)["G1"] == "wait:time"
+            say(zoe, "zoe", "/goal list room")
+            assert "Whoever runs Headway: ben is no longer on the list." in told(zoe)
+            assert "no longer on the list" not in told(ann)
+        finally:
+            for bot in (ann, zoe):
+                bot.stop()
+
+
+def _begins(bot: Bot, who: str) -> bool:
+    """Somebody tries to start a goal; whether they could."""
+    say(bot, who, "/goal !script waits 600")
+    return any(goal.number == 2 for goal in bot.goals())
+
+
+def _reasons(bot: Bot) -> dict[str, str]:
+    return {f"G{goal.number}": goal.reason for goal in bot.goals()}
