@@ -1,13 +1,16 @@
 """Messages on their way out: once, in order, looked up when their outcome is unknown."""
 
 import logging
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from bot.chat.delivery import Delivery
 from bot.errors import OutcomeUnknown, Refused, Wait
 from bot.goals.events import TurnStarted
-from bot.ports.chat import Place
+from bot.ports.chat import Outgoing, Place, Shape
+from bot.ports.mail import Due
 from tests.bot.chat.conftest import Bench
 from tests.doubles.chat import MemoryChat
 
@@ -140,3 +143,48 @@ async def test_the_status_message_is_posted_once_and_then_edited(
     assert len(chat.posts) == 1
     assert chat.shapes()[0].word == "Working"
     assert all(message.silent for message in chat.posts.values())
+
+
+class AfterRestore:
+    """An outbox whose rows were restored: each post may be there already, and say something else."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._outbox = bench.store.outbox
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._outbox, name)
+
+    async def claim(self, *_: Any, **more: Any) -> tuple[Due, ...]:
+        found = await self._outbox.claim("console", limit=more["limit"])
+        return tuple(replace(due, state="unknown", may_differ=True) for due in found)
+
+
+@pytest.fixture
+def restored(bench: Bench, chat: MemoryChat) -> Delivery:
+    outbox: Any = AfterRestore(bench)
+    store = bench.store
+    return Delivery(outbox, store.journal, store.rooms, (chat,), bench.manner, bench.clock)
+
+
+async def test_after_a_restore_a_post_that_is_there_is_made_to_say_what_is_true_now(
+    bench: Bench, restored: Delivery, chat: MemoryChat
+) -> None:
+    await chat.send(Outgoing("k:one", THREAD, Shape("", "", body="of after the backup")))
+    await say(bench, "one", "two")
+
+    await restored.drain()
+
+    assert bodies(chat) == ["one", "two"]
+    assert [edit.key for edit in chat.edits] == ["k:one"]
+    assert [post.edits != "" for post in chat.posts.values()] == [True, False]
+
+
+async def test_after_a_restore_a_post_that_is_not_there_is_sent(
+    bench: Bench, restored: Delivery, chat: MemoryChat
+) -> None:
+    await say(bench, "one")
+
+    await restored.drain()
+
+    assert bodies(chat) == ["one"]
+    assert chat.edits == []
