@@ -10,7 +10,7 @@ Rule 3: the texts go in small transactions, the name last, and then every copy o
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -48,6 +48,10 @@ def _untold(step: Step) -> None:
     return
 
 
+async def _nothing() -> None:
+    return
+
+
 class Workspaces(Protocol):
     """The folders of the goals, in this machine."""
 
@@ -69,8 +73,8 @@ class Parts:
     workspaces: Workspaces
     traces: Sequence[Traces]
     wake: Callable[[str, Sequence[Instruction]], None] = lambda goal, asked: None
-    forget_cached: Callable[[], None] = lambda: None
-    """Drops the texts that are kept in memory."""
+    forget_cached: Callable[[], Awaitable[None]] = _nothing
+    """Drops the texts and names that are kept in memory."""
 
 
 class Forgetter:
@@ -126,7 +130,7 @@ class Forgetter:
         async with self._turn:
             counts = await self._old(kept, kept, told, is_dry=is_dry)
             if counts and not is_dry:
-                self._parts.forget_cached()
+                await self._parts.forget_cached()
                 await self._parts.scrub()
         return counts
 
@@ -151,7 +155,7 @@ class Forgetter:
         note(await self._traces(trail))
         async for step in parts.forgetting.name(trail):
             note([step])
-        parts.forget_cached()
+        await parts.forget_cached()
         await parts.scrub()
         await parts.forgetting.done(wanted.person)
         log.warning("A person was forgotten: %s", dict(counts))

@@ -77,7 +77,7 @@ _LOOSE: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
     ("hold", ("scope",), ("by", "why")),
     ("incident", ("id",), ("detail",)),
     ("secret", ("kind", "name"), ("set_by",)),
-    ("grant", ("id",), ("subject", "rule")),
+    ("grant", ("id",), ("rule",)),
     ("inbox", ("id",), ("why",)),
     ("outbox", ("key",), ("why",)),
     ("room", ("id",), ("settings",)),

@@ -226,7 +226,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
             frozenset(row.name for row in await store.leases.endpoints()),
             has_sandbox=confined is not None,
         )
-        keep_caps(alarms, store, worker, delivery)
+        keep_caps(alarms, store, worker, delivery, watches.operations, manner)
         screening = Screening(intake.receive, store.rooms, store.outbox, redactor, manner)
         watch.parts = Parts(store, claude, confined, worker, alarms)
         control = Control(console, watch)
@@ -234,8 +234,8 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         holding = HoldDesk(store.holds, store.rooms, worker.recall, delivery.notify)
         desk = SecretDesk(store.secrets, redactor)
         people = PeopleDesk(allow_list, store, names, delivery.notify)
-        cached = turns.forget_texts
-        purges = keep_forgetting(alarms, settings, store, wake=worker.wake, forget_cached=cached)
+        cached = (turns.forget_texts, allow_list.load)
+        purges = keep_forgetting(alarms, settings, store, worker.wake, *cached)
         if names.is_shared:
             alarms.add("secrets", desk.look, LOOK_S)
         await stack.enter_async_context(

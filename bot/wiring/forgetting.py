@@ -10,7 +10,7 @@ import contextlib
 import logging
 import shutil
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from adapters.console.room import room_path
 from adapters.sandbox.removing import WorkspaceFolders
 from adapters.store.open import SQLITE, Store
 from bot.errors import BadInput, HeadwayError
+from bot.goals.instructions import Instruction
 from bot.ports.forgetting import Known, Step, Trail, Wanted
 from bot.settings import Settings
 from bot.wiring.holding import own_store
@@ -159,9 +160,24 @@ def forgetter_of(settings: Settings, store: Store, **further: Any) -> Forgetter:
     )
 
 
-def keep_forgetting(alarms: Alarms, settings: Settings, store: Store, **further: Any) -> PurgeDesk:
-    """Forget what is due, for as long as the alarms ring; returns the desk for commands."""
-    forgetter = forgetter_of(settings, store, **further)
+def keep_forgetting(
+    alarms: Alarms,
+    settings: Settings,
+    store: Store,
+    wake: Callable[[str, Sequence[Instruction]], None],
+    texts: Callable[[], None],
+    people: Callable[[], Awaitable[object]],
+) -> PurgeDesk:
+    """Forget what is due, for as long as the alarms ring; returns the desk for commands.
+
+    `texts` and `people` read anew what they keep in memory.
+    """
+
+    async def forget_cached() -> None:
+        texts()
+        await people()
+
+    forgetter = forgetter_of(settings, store, wake=wake, forget_cached=forget_cached)
     alarms.add("forget", forgetter.sweep, SWEEP_S)
     alarms.add("tidy", forgetter.tidy, TIDY_S / settings.clock_rate)
     alarms.at("tidy", TIDY_FIRST_S / settings.clock_rate)

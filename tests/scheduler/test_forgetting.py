@@ -109,11 +109,15 @@ async def test_a_person_is_forgotten_and_no_byte_is_left(bed: Bed, tmp_path: Pat
     woken: list[str] = []
     folders = Folders({at.own.session, at.shared.session})
     drops: list[int] = []
+
+    async def drop() -> None:
+        drops.append(1)
+
     works = forgetter(
         bed,
         folders,
         wake=lambda goal, asked: woken.append(goal),
-        forget_cached=lambda: drops.append(1),
+        forget_cached=drop,
     )
 
     counts = await works.forget(Wanted(at.ann))
