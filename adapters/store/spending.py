@@ -1,6 +1,7 @@
 """What was spent, as rows; and the look at goals that a cap or a queue holds."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from sqlalchemy import bindparam, case, func, select, text
@@ -21,12 +22,12 @@ from adapters.store.tallies import (
 )
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
-from bot.goals.caps import NOTHING, SCOPES, Amount, Scope, reached
+from bot.goals.caps import NOTHING, SCOPES, Amount, Reached, Scope, reached
 from bot.goals.events import CapReached, WaitFired
 from bot.goals.goal import Goal, Wait
 from bot.goals.limits import Limits
 from bot.ports.chat import Place
-from bot.ports.spending import Bill, Share
+from bot.ports.spending import Bill, Share, Spent, Swept
 
 BUCKET_S: Final = 900
 """Every zone's day begins on a quarter of an hour."""
@@ -55,6 +56,8 @@ _ROOM_AT: Final = (
         _R.c.name == bindparam("of_name"),
     )
 )
+_PERSON: Final = select(_P.c.name).where(_P.c.id == bindparam("of_id"))
+_ROOM: Final = select(_R.c.network, _R.c.name).where(_R.c.id == bindparam("of_id"))
 _tokens: Final = (
     _T.c.input + _T.c.cache_write_5m + _T.c.cache_write_1h + _T.c.cache_read + _T.c.output
     + _T.c.estimated_tokens
@@ -123,15 +126,16 @@ class StoreSpending:
 
         return await self._readers.glance(query)
 
-    async def sweep(self) -> tuple[str, ...]:
-        """Let go what a cap or a full house holds and need not hold any more; returns the goals."""
+    async def sweep(self) -> Swept:
+        """Let go what a cap or a full house holds and need not hold any more."""
         held = await self._readers.glance(lambda reader: reader.one(_IS_HELD))
         if held is None:
-            return ()
+            return Swept()
 
-        def job(tx: Transaction) -> tuple[str, ...]:
+        def job(tx: Transaction) -> Swept:
             freed = let_go(tx, self._guard, self._limits, self._limits_hash)
-            return freed + self._uncapped(tx)
+            uncapped = self._uncapped(tx)
+            return replace(uncapped, freed=freed + uncapped.freed)
 
         return await self._writer.do(job)
 
@@ -149,9 +153,10 @@ class StoreSpending:
             if scope in here.caps.nano_usd
         )
 
-    def _uncapped(self, tx: Transaction) -> tuple[str, ...]:
+    def _uncapped(self, tx: Transaction) -> Swept:
         """Goals whose call fits again: a cap was raised, or other calls cost less than they might."""
         at, freed = tx.now(), []
+        spent: dict[Spent, None] = {}
         taken: list[tuple[str, str, Amount]] = []
         for data, *there in tx.all(_CAPPED):
             goal, here = codec.load_goal(data), here_of(self._guard, tuple(there))
@@ -160,13 +165,16 @@ class StoreSpending:
                 # Its own time lets it go, so that not all of a room begin at midnight.
                 continue
             need = Amount(wait.nano_usd, wait.tokens)
-            if self._fits(tx, goal, here, need, taken, at):
+            found = self._passed(tx, goal, here, need, taken, at)
+            if found is None:
                 taken.append((goal.owner, here.room, need))
                 self._free(tx, goal, wait, here, at)
                 freed.append(goal.id)
-        return tuple(freed)
+            elif found.is_spent:
+                spent[_spent(tx, goal, here, found)] = None
+        return Swept(tuple(freed), tuple(spent))
 
-    def _fits(
+    def _passed(
         self,
         tx: Transaction,
         goal: Goal,
@@ -174,7 +182,7 @@ class StoreSpending:
         need: Amount,
         taken: list[tuple[str, str, Amount]],
         at: float,
-    ) -> bool:
+    ) -> Reached | None:
         spent, held = read_sums(tx, day_of(at, here.zone), goal.owner, here.room)
         beside = {
             scope: held[scope] + _taken(taken, scope, goal.owner, here.room) for scope in held
@@ -182,7 +190,7 @@ class StoreSpending:
         found = reached(here.caps, spent, beside, need)
         if found is not None and found.is_spent:
             self._say(tx, goal, here, found.scope, found.limit, in_tokens=found.in_tokens, at=at)
-        return found is None
+        return found
 
     def _free(self, tx: Transaction, goal: Goal, wait: Wait, here: Here, at: float) -> None:
         writes = Writes()
@@ -205,6 +213,17 @@ class StoreSpending:
         cap = CapReached(scope, limit, 0.0, tokens=int(in_tokens), at=at)
         say_reached(tx, writes, here, goal.owner, cap, at)
         tx.write(writes)
+
+
+def _spent(reader: Reader, goal: Goal, here: Here, found: Reached) -> Spent:
+    name = ""
+    if found.scope == "person":
+        row = reader.one(_PERSON, of_id=goal.owner)
+        name = row[0] if row else ""
+    elif found.scope == "room":
+        row = reader.one(_ROOM, of_id=here.room)
+        name = f"{row[0]}:{row[1]}" if row else ""
+    return Spent(found.scope, name, found.limit, found.in_tokens)
 
 
 def _parked_on(wait: Wait, goal: Goal, here: Here) -> str:

@@ -54,7 +54,7 @@ _BOOK: Final = _BOOK_INTO.on_conflict_do_update(
         for name in ("tokens", "nano_usd", "unpriced_tokens")
     },
 )
-_NONE: Final = literal_column("0")
+_NONE: Final[Any] = literal_column("0")
 
 
 def _sums(table: Any, nano_usd: Any, tokens: Any) -> tuple[Any, ...]:

@@ -84,9 +84,11 @@ def reached_shape(due: Due, names: Mapping[str, str], now: float, manner: Manner
     )
 
 
-def cap_named(scope: str, limit: int, name: str, manner: Manner) -> str:
-    """`ann's $10 for today`."""
-    return _cap(scope, limit, name, manner, in_tokens=False)
+def cap_named(scope: str, limit: int, name: str, manner: Manner, *, in_tokens: bool = False) -> str:
+    """`ann's $10 for today`; of a room that has a name, `console:ops's $10 for today`."""
+    key = "cap.person" if scope == "room" and name.count(":") else f"cap.{scope}"
+    shown = manner.texts("tokens", n=count(limit)) if in_tokens else short_usd(limit)
+    return manner.texts(key, name=name, limit=shown)
 
 
 def _parts(facts: Facts, manner: Manner) -> Iterator[tuple[float, str]]:
@@ -108,9 +110,8 @@ def _parts(facts: Facts, manner: Manner) -> Iterator[tuple[float, str]]:
 
 
 def _cap(scope: str, limit: int, name: str, manner: Manner, *, in_tokens: bool) -> str:
-    texts = manner.texts
-    shown = texts("tokens", n=count(limit)) if in_tokens else short_usd(limit)
-    return texts(f"cap.{scope}", name=name, limit=shown)
+    who = name if scope == "person" else ""
+    return cap_named(scope, limit, who, manner, in_tokens=in_tokens)
 
 
 def _mend(scope: str, limit: int, manner: Manner, *, in_tokens: bool) -> str:

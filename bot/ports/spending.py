@@ -48,6 +48,24 @@ class Share:
     limit: int
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A cap of today that is spent and holds goals: whose it is, by name (empty for all)."""
+
+    scope: Scope
+    name: str
+    limit: int
+    in_tokens: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a look at what is held came to: the goals that go on, and the caps that hold still."""
+
+    freed: tuple[str, ...] = ()
+    spent: tuple[Spent, ...] = ()
+
+
 class Spending(Protocol):
     """Reads for bills, and the look at what is held."""
 
@@ -60,5 +78,5 @@ class Spending(Protocol):
     async def shares_of(self, person: str, place: Place) -> tuple[Share, ...]:
         """Today's share of each cap of a person and of a room."""
 
-    async def sweep(self) -> tuple[str, ...]:
-        """Let go what a cap or a full house holds and need not hold any more; returns the goals."""
+    async def sweep(self) -> Swept:
+        """Let go what a cap or a full house holds and need not hold any more."""

@@ -38,6 +38,7 @@ from bot.goals.limits import ASK_BUDGET, DEFAULT_BUDGET, LIMITS
 from bot.goals.money import NANO, Budget, Usage
 from bot.ports.chat import Speaker
 from bot.ports.journal import Content
+from bot.ports.spending import Spent
 from tests.adapters.store.clocks import HandClock, HandTime
 from tests.adapters.store.conftest import SHIFTED, ShiftedTime
 from tests.contracts.stores import SHARED, Bed
@@ -217,7 +218,9 @@ async def test_a_reached_cap_is_said_once_a_room(begin: Begin) -> None:
     for goal in goals:
         await bed.commit(goal, a_call(f"c{goal.id}", 0.5))
 
+    swept = await bed.spending.sweep()
     due = await bed.outbox.claim("console", limit=100)
+    assert swept.spent == (Spent("person", "Ann", DOLLAR, in_tokens=False),)
     said = [json.loads(one.reason) for one in due if one.kind == "cap"]
     assert len(said) == 2
     assert {one["limit"] for one in said} == {DOLLAR}
@@ -232,10 +235,10 @@ async def test_what_is_held_only_for_calls_in_flight_goes_on_when_they_cost_less
     first, second = await working(bed), await working(bed)
     await bed.commit(first, a_call("c1", 0.9))
     held = (await bed.commit(second, a_call("c2", 0.5))).goal
-    kept = await bed.spending.sweep()
+    kept = (await bed.spending.sweep()).freed
     await bed.commit(first, a_reply("c1", 0.1))
 
-    freed = await bed.spending.sweep()
+    freed = (await bed.spending.sweep()).freed
 
     after = await bed.journal.goal(second.id)
     assert (held.state, kept, freed) == (State.WAITING, (), (second.id,))
@@ -252,7 +255,7 @@ async def test_a_look_lets_no_more_go_than_fit(begin: Begin) -> None:
         await bed.commit(goal, a_call(f"c{goal.id}", 0.4))
     await bed.commit(first, CallReleased("c1"))
 
-    freed = await bed.spending.sweep()
+    freed = (await bed.spending.sweep()).freed
 
     assert freed == (others[0].id, others[1].id)
 
@@ -264,7 +267,7 @@ async def test_a_raised_cap_lets_its_goals_go_at_once(begin: Begin) -> None:
         await bed.commit(goal, a_call(f"c{goal.id}", 0.06))
     raised = await begin(usd(room=1.0))
 
-    freed = await raised.spending.sweep()
+    freed = (await raised.spending.sweep()).freed
 
     assert freed == tuple(goal.id for goal in goals)
     for goal in goals:
@@ -282,7 +285,7 @@ async def test_the_next_day_begins_with_nothing_spent_and_each_goal_at_its_own_t
     now = await bed.time.now()
     await bed.time.pass_by(midnight_after(now, UTC) - now + SPREAD_S)
 
-    by_a_look = await bed.spending.sweep()
+    by_a_look = (await bed.spending.sweep()).freed
     assert held.wait is not None
     after = await bed.commit(goal, WaitFired(held.wait.id, "day"), a_call("c3", 0.5))
 
@@ -388,7 +391,7 @@ async def test_a_queued_goal_can_be_edited_told_paused_and_cancelled(begin: Begi
     await bed.commit(first, Cancelled(first.owner))
     resting = await bed.journal.goal(queued.id)
     await bed.commit(queued, Resumed(queued.owner))
-    freed = await bed.spending.sweep()
+    freed = (await bed.spending.sweep()).freed
 
     assert edited.goal.state is told.goal.state is State.WAITING
     assert (paused.goal.state, resting.state) == (State.PAUSED, State.PAUSED)
@@ -404,7 +407,7 @@ async def test_a_raised_limit_lets_the_oldest_in_the_queue_begin(begin: Begin) -
     queued = [await bed.open() for _ in range(3)]
     raised = await begin(live(room=3))
 
-    freed = await raised.spending.sweep()
+    freed = (await raised.spending.sweep()).freed
 
     assert freed == (queued[0].id, queued[1].id)
 

@@ -19,7 +19,7 @@ from bot.goals.events import (
 from bot.goals.goal import Goal
 from bot.goals.money import NANO
 from bot.ports.chat import Place
-from bot.ports.spending import Bill, Share
+from bot.ports.spending import Bill, Share, Swept
 from tests.bot.chat import turns
 from tests.bot.chat.conftest import ANN, Bench
 
@@ -41,8 +41,8 @@ class Bills:
     async def shares_of(self, person: str, place: Place) -> tuple[Share, ...]:
         return self._shares
 
-    async def sweep(self) -> tuple[str, ...]:
-        return ()
+    async def sweep(self) -> Swept:
+        return Swept()
 
 
 def a_bill(number: int = 1, nano: int = NANO, **more: Any) -> Bill:

@@ -22,6 +22,7 @@ from bot.goals.events import (
     CallReleased,
     CallSettled,
     CallStarted,
+    Event,
     MessageReceived,
     ObjectiveEdited,
     Paused,
@@ -116,11 +117,11 @@ def test_what_is_booked_is_what_the_ledger_came_to(calls: Any) -> None:
     for number, (ends, nano, tokens) in enumerate(calls):
         name = f"c{number}"
         reply = CallSettled(name, Usage(input=tokens), nano)
-        after = {
+        after: dict[str, tuple[Event, ...]] = {
             "settle": (reply,), "lose": (CallLost(name),), "release": (CallReleased(name),),
             "late": (CallLost(name), reply), "gone": (TurnResumed(),),
-        }[ends]  # fmt: skip
-        for event in (CallStarted(name, "agent", "m", 1_000, nano), *after):
+        }  # fmt: skip
+        for event in (CallStarted(name, "agent", "m", 1_000, nano), *after[ends]):
             before = life.goal.ledger
             life.take(event)
             total += booked(before, life.goal.ledger, life.journal[-1].event)
