@@ -14,7 +14,7 @@ from bot.chat.desk import Desk
 from bot.chat.facts import gather
 from bot.chat.forgetting import ForgetCommands
 from bot.chat.heard import Heard, goal_id
-from bot.chat.held import kept
+from bot.chat.held import held_among, kept
 from bot.chat.holding import HoldCommands
 from bot.chat.money_commands import MoneyCommands
 from bot.chat.ownership import Ownership
@@ -260,7 +260,8 @@ class Commands:
         shown = [goal for goal in goals if scope != "mine" or heard.is_owner_of(goal)]
         lines = [(goal, await self._objective(goal)) for goal in shown[: views.LIST_MOST]]
         more = len(shown) - len(lines)
-        await self.answer(heard, views.list_text(lines, more, scope, self._desk.manner))
+        held = await held_among(self._desk.holds, [goal for goal, _ in lines])
+        await self.answer(heard, views.list_text(lines, more, scope, self._desk.manner, held))
 
     async def _tasks(self, heard: Heard, goal: Goal, command: Command) -> None:
         tasks = await self._desk.journal.tasks(goal.id)

@@ -1,10 +1,12 @@
-"""What is said of a hold: who set it, since when, and why. Pure."""
+"""What is said of a hold: who set it, since when, and why."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from bot.chat.facts import Manner
 from bot.chat.times import clock_time, moment
-from bot.ports.holds import RESTORE, Hold
+from bot.goals.goal import Goal
+from bot.ports.holds import RESTORE, Hold, Holds
 
 DAY_S: Final = 86_400.0
 
@@ -22,6 +24,14 @@ def since(hold: Hold, now: float, manner: Manner) -> str:
 def why(hold: Hold, manner: Manner) -> str:
     """`Why: the disk.`, or nothing."""
     return manner.texts("held.why", why=hold.why.rstrip(".")) if hold.why else ""
+
+
+async def held_among(holds: Holds | None, goals: Iterable[Goal]) -> frozenset[str]:
+    """Ids of those of the goals that are on hold."""
+    if holds is None or not await holds.standing():
+        return frozenset()
+    live = [goal for goal in goals if not goal.is_final]
+    return frozenset([goal.id for goal in live if await holds.over(goal.session, goal.owner)])
 
 
 def kept(hold: Hold, now: float, manner: Manner) -> str:

@@ -39,14 +39,16 @@ def hashes_of(trace: Trace) -> tuple[str, ...]:
     return tuple(sorted(found - {""}))
 
 
-def goal_row(row: GoalRow, objective: str, manner: Manner) -> Row:
+def goal_row(row: GoalRow, objective: str, manner: Manner, *, is_held: bool = False) -> Row:
     """One goal in a list."""
     goal = row.goal
+    shown = "state.on_hold" if is_held else f"state.{shown_state(goal)}"
     return {
         "goal": manner.texts("goal", number=goal.number),
         "id": goal.id,
         "state": goal.state.value,
-        "shown_state": manner.texts(f"state.{shown_state(goal)}"),
+        "shown_state": manner.texts(shown),
+        "is_on_hold": is_held,
         "owner": row.owner or MARK,
         "objective": objective,
         "turns": goal.turn,

@@ -54,8 +54,14 @@ def status_text(facts: Facts, manner: Manner) -> str:
     return broken("\n".join(part for part in (plain(shape), *further) if part))
 
 
-def list_text(goals: Sequence[tuple[Goal, str]], more: int, scope: str, manner: Manner) -> str:
-    """A line a goal, each with its objective."""
+def list_text(
+    goals: Sequence[tuple[Goal, str]],
+    more: int,
+    scope: str,
+    manner: Manner,
+    held: frozenset[str] = frozenset(),
+) -> str:
+    """A line a goal, each with its objective; `held` are ids of goals that are on hold."""
     texts = manner.texts
     if not goals:
         return texts("said.list.empty" if scope else "said.list.empty.live")
@@ -63,7 +69,7 @@ def list_text(goals: Sequence[tuple[Goal, str]], more: int, scope: str, manner: 
         texts(
             "said.list.line",
             goal=texts("goal", number=goal.number),
-            state=texts(f"state.{shown_state(goal)}"),
+            state=texts("state.on_hold" if goal.id in held else f"state.{shown_state(goal)}"),
             facts=spent(goal, texts) if goal.is_final else spent_of(goal, texts),
             objective=one_line(objective),
         )

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from adapters.console import tables
 from bot.chat.facts import Manner
+from bot.chat.held import held_among
 from bot.chat.projections import detail, goal_row, hashes_of, trace_rows
 from bot.errors import BadInput
 from bot.ports.records import GoalRow
@@ -26,9 +27,12 @@ async def goals(settings: Settings, *, as_json: bool) -> None:
 
     async with reading(settings) as store:
         rows = []
-        for row in await store.records.goals():
+        found = await store.records.goals()
+        held = await held_among(store.holds, [row.goal for row in found])
+        for row in found:
             texts = await _texts(store, row.goal.session, (row.goal.objective,))
-            rows.append(goal_row(row, texts.get(row.goal.objective, ""), Manner(zone=settings.tz)))
+            objective, is_held = texts.get(row.goal.objective, ""), row.goal.id in held
+            rows.append(goal_row(row, objective, Manner(zone=settings.tz), is_held=is_held))
     if as_json:
         _print_json(rows)
     elif rows:

@@ -96,6 +96,8 @@ async def test_what_is_said_meanwhile_is_kept_and_says_so(bench: Bench) -> None:
     started = bench.last()
     await bench.say("status", thread)
     status = bench.last(thread)
+    await bench.say("/goal list")
+    listed = bench.last()
     await bench.say("pause", thread)
     paused = bench.last(thread)
 
@@ -104,6 +106,7 @@ async def test_what_is_said_meanwhile_is_kept_and_says_so(bench: Bench) -> None:
     assert kept in steered
     assert kept in started
     assert status.startswith("✋ On hold · G1 · by ann since ")
+    assert listed.count("On hold") == 2
     assert paused == "G1 is paused. `resume` goes on."
     assert (await bench.goal(thread)).messages == 1
     assert (await bench.goal(other)).objective
