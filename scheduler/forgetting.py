@@ -89,8 +89,11 @@ class Forgetter:
     async def sweep(self) -> None:
         """Forget whoever is to be forgotten by now. Raises as the store does."""
         async with self._turn:
-            for wanted in await self._parts.forgetting.wanted():
-                await self._forget(wanted, _untold)
+            wanted = await self._parts.forgetting.wanted()
+            for one in wanted:
+                await self._forget(one, _untold)
+            if wanted:
+                await self._finish([one.person for one in wanted])
 
     async def forget(self, wanted: Wanted, told: Told = _untold) -> Counts:
         """Forget one person now; `told` hears of each step.
@@ -101,7 +104,9 @@ class Forgetter:
         """
         async with self._turn:
             await self._parts.forgetting.want(wanted)
-            return await self._forget(wanted, told)
+            counts = await self._forget(wanted, told)
+            await self._finish([wanted.person])
+            return counts
 
     async def preview(self, wanted: Wanted) -> Counts:
         """What forgetting them would take, by kind; nothing is changed. Raises KeyError."""
@@ -155,11 +160,15 @@ class Forgetter:
         note(await self._traces(trail))
         async for step in parts.forgetting.name(trail):
             note([step])
-        await parts.forget_cached()
-        await parts.scrub()
-        await parts.forgetting.done(wanted.person)
         log.warning("A person was forgotten: %s", dict(counts))
         return +counts
+
+    async def _finish(self, persons: Sequence[str]) -> None:
+        """Leave no copy of the bytes; only then is it done."""
+        await self._parts.forget_cached()
+        await self._parts.scrub()
+        for person in persons:
+            await self._parts.forgetting.done(person)
 
     async def _end_goals(self, trail: Trail) -> list[Step]:
         """Cancel their live goals, and wait until nobody works at any."""

@@ -26,8 +26,8 @@ from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.ports.words import Words
 
-BITES: Final = 200
-BITE_BYTES: Final = 2_000_000
+BITES: Final = 100
+BITE_BYTES: Final = 500_000
 REF: Final = "forgotten:"
 """What a wait's reference becomes, with the beginning of its hash."""
 
