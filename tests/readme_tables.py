@@ -1,6 +1,8 @@
-"""The tables of README.md that are made from the source: `python -m tests.readme_tables` rewrites them.
+"""
+What is written for people and made from the source: `python -m tests.readme_tables` writes it anew.
 
-Each stands between the comments `<!-- table: NAME -->` and `<!-- end -->`.
+The tables of README.md and deploy/README.md, each between the comments `<!-- table: NAME -->` and
+`<!-- end -->`, and deploy/env.example whole.
 """
 
 import re
@@ -19,7 +21,20 @@ from bot.chat.verbs import help_line, served
 from bot.goals.limits import Limits
 from bot.settings import PREFIX, Settings
 
-README: Final = Path(__file__).resolve().parent.parent / "README.md"
+ROOT: Final = Path(__file__).resolve().parent.parent
+README: Final = ROOT / "README.md"
+HANDBOOK: Final = ROOT / "deploy" / "README.md"
+ENV_EXAMPLE: Final = ROOT / "deploy" / "env.example"
+WHAT_ONE_SETS: Final = (
+    "state_dir", "api_key_file", "provider", "base_url", "model", "audit_model", "budget_usd",
+    "sandbox", "zone",
+)  # fmt: skip
+"""The settings that README.md shows; the handbook has all of them."""
+_HEAD: Final = """\
+# Headway's settings as variables, each with its default. Copy this, take the # off a line, change it.
+# A value may also be in a file of its own: HEADWAY_X_FILE=FILE (Docker, Kubernetes, systemd).
+# Made from the source: python -m tests.readme_tables
+"""
 _TABLE: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _MADE: Final = {"state_dir": "`~/.local/state/headway`", "limits": "below"}
 
@@ -31,12 +46,22 @@ def verbs() -> str:
 
 
 def settings() -> str:
-    """Every setting: its variable, default and meaning."""
+    """The settings that one begins with: default and meaning."""
+    known = Settings.model_fields
     rows = [
-        (f"`{name}`", f"`{PREFIX}{name.upper()}`", _default(name, field), _cell(field.description))
+        (f"`{name}`", _default(name, known[name]), _cell(known[name].description))
+        for name in WHAT_ONE_SETS
+    ]
+    return _table(("Setting", "Default", "Meaning"), rows)
+
+
+def all_settings() -> str:
+    """Every setting: its default and meaning. Its variable is its name in capitals, after HEADWAY_."""
+    rows = [
+        (f"`{name}`", _default(name, field), _cell(field.description))
         for name, field in Settings.model_fields.items()
     ]
-    return _table(("Setting", "Variable", "Default", "Meaning"), rows)
+    return _table(("Setting", "Default", "Meaning"), rows)
 
 
 def limits() -> str:
@@ -49,6 +74,7 @@ def limits() -> str:
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "verbs": verbs,
     "settings": settings,
+    "all_settings": all_settings,
     "limits": limits,
 }
 
@@ -56,6 +82,26 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
 def written(text: str) -> str:
     """The text with each table as it is now."""
     return _TABLE.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}{found[3]}", text)
+
+
+def env_example() -> str:
+    """deploy/env.example: every setting as a variable, commented out, with its default."""
+    parts = [_HEAD]
+    for name, field in Settings.model_fields.items():
+        about = textwrap.wrap(field.description or "", 96, break_on_hyphens=False)
+        default = _plain(name, field)
+        parts.append(
+            "\n".join([*(f"# {line}" for line in about), f"#{PREFIX}{name.upper()}={default}\n"])
+        )
+    return "\n".join(parts)
+
+
+def _plain(name: str, field: FieldInfo) -> str:
+    """The default as a variable holds it; empty where it is nothing, or depends on the machine."""
+    value: Any = field.get_default()
+    if name in _MADE or value is PydanticUndefined or value is None or value in ("", ()):
+        return ""
+    return "" if isinstance(value, SecretStr) else str(value)
 
 
 def _default(name: str, field: FieldInfo) -> str:
@@ -81,4 +127,6 @@ def _cell(text: str | None) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(written(README.read_text("utf-8")), "utf-8")
+    for path in (README, HANDBOOK):
+        path.write_text(written(path.read_text("utf-8")), "utf-8")
+    ENV_EXAMPLE.write_text(env_example(), "utf-8")
