@@ -15,7 +15,7 @@ BEN = Speaker("ben", "ben")
 
 
 async def test_everything_is_held_and_released_by_an_admin(bench: Bench) -> None:
-    thread, goal = await bench.start()
+    await bench.start()
 
     await bench.say("/goal hold all: the key is being changed")
     [hold] = await bench.store.holds.standing()
