@@ -1,6 +1,7 @@
 """An operator's worst day: backup while it runs, the machine lost, restored elsewhere, released."""
 
 import json
+import os
 import shutil
 import signal
 import sqlite3
@@ -8,14 +9,15 @@ import subprocess
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from adapters.console.room import room_path
+from adapters.store.schema import HEAD
 from bot.goals.machine import replay
-from tests.journeys.bot import COMMAND, Bot, Thread, assert_sound, environment, headway, until
-from tests.journeys.conftest import SHARED, Begin
+from tests.adapters.store.releases.kept import RELEASES, unpack
+from tests.journeys.bot import COMMAND, Bot, Thread, assert_sound, environment, headway
+from tests.journeys.conftest import Begin
 from tests.journeys.test_full_disk import SMALL_DISK
 from tests.peers.messages_api import ROOT, BlockingMessagesApi
 
@@ -91,3 +93,116 @@ def _shown_last(thread: Thread) -> str:
     """What the thread's last post or edit that completes says."""
     shown = [post for post in thread.bot.posts(thread.id) if post.kind == "complete"]
     return shown[-1].text
+
+
+@pytest.fixture(scope="module")
+def old_state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder as the first release left it."""
+    folder = tmp_path_factory.mktemp("old") / "state"
+    unpack(RELEASES[0], folder)
+    return folder
+
+
+def test_an_upgrade_keeps_a_copy_and_says_from_where_to_where(
+    old_state: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(old_state, tmp_path / "state")
+    env = environment(state_dir=tmp_path / "state")
+
+    status = headway("db", "status", env=env)
+    done = headway("db", "upgrade", env=env)
+    again = json.loads(headway("db", "upgrade", "--json", env=env).stdout)
+
+    kept = tmp_path / "state" / f"headway.db.before-{HEAD}"
+    assert f"Schema {RELEASES[0]}; this Headway works with {HEAD}" in status.stdout
+    assert f"From schema {RELEASES[0]} to {HEAD}." in done.stdout
+    assert f"As it was before: {kept}" in done.stdout
+    assert kept.is_file()
+    assert again == {"from": HEAD, "to": HEAD, "kept": ""}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("db", "status"),
+        ("db", "upgrade"),
+        ("backup", "BACKUP"),
+        ("release",),
+        ("hold",),
+        ("goals",),
+    ],
+)
+def test_a_newer_database_is_refused_by_every_command(
+    old_state: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    shutil.copytree(old_state, tmp_path / "state")
+    with closing(sqlite3.connect(tmp_path / "state" / "headway.db")) as database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+        database.commit()
+    arguments = [str(tmp_path / word) if word.isupper() else word for word in command]
+
+    ended = headway(*arguments, env=environment(state_dir=tmp_path / "state"))
+
+    assert ended.returncode == 74, ended
+    assert "schema 9999" in ended.stderr
+    assert "install the Headway that wrote it" in ended.stderr
+    assert not (tmp_path / "BACKUP").exists()
+
+
+def test_a_disk_that_fills_up_during_a_backup_is_said_and_nothing_is_left(
+    old_state: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(old_state, tmp_path / "state")
+    for number in range(8):
+        large = tmp_path / "state" / "workspaces" / f"s{number}" / "drafts"
+        large.mkdir(parents=True)
+        (large / "large").write_bytes(os.urandom(1024 * 1024))
+    (tmp_path / "small").mkdir()
+    told = tmp_path / "left"
+    script = f'"$@"; code=$?; ls -A "$0" >{told}; exit $code'
+
+    ended = subprocess.run(
+        [
+            *SMALL_DISK, str(tmp_path / "small"), "sh", "-c", script, str(tmp_path / "small"),
+            *COMMAND, "backup", str(tmp_path / "small" / "backup"),
+        ],
+        env=environment(state_dir=tmp_path / "state"),
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode == 74, ended
+    assert "No space left on device" in ended.stderr
+    assert "free some space, or name another disk" in ended.stderr
+    assert len(ended.stderr.strip().splitlines()) == 1, ended.stderr
+    assert told.read_text() == ""
+
+
+def test_a_restore_asks_before_it_is_released_and_holds_what_is_started_meanwhile(
+    begin: Begin, api: Api, tmp_path: Path
+) -> None:
+    bot = begin(api)
+    bot.goal("!script asks").until("deciding")
+    assert headway("backup", str(tmp_path / "backup"), env=bot.env).returncode == 0
+    bot.stop()
+    refused = headway("restore", str(tmp_path / "backup"), env=bot.env)
+    replaced = headway("restore", str(tmp_path / "backup"), "--replace", env=bot.env)
+
+    bot.start()
+    late = bot.goal("!script complete_after 1")
+    unasked = headway("release", env=bot.env)
+    time.sleep(1.0)
+    assert late.kinds() == []
+    assert {goal.state.value for goal in bot.goals()} <= {"deciding", "ready"}
+    released = json.loads(headway("release", "--yes", "--json", env=bot.env).stdout)
+    late.until("complete")
+
+    assert refused.returncode == 2
+    assert "has a database already: give --into" in refused.stderr
+    assert replaced.returncode == 0, replaced.stderr
+    assert "Nothing runs, fires or is sent until `headway release`." in replaced.stdout
+    assert "Kept: " in replaced.stdout
+    assert unasked.returncode == 2
+    assert "give --yes" in unasked.stderr
+    assert any("question 1 is open" in line for line in released["report"])
+    assert [hold["scope"] for hold in released["released"]] == ["restore"]
+    assert_sound(api, late, "complete")
