@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, quote_plus
 
@@ -24,6 +25,7 @@ LEAST: Final = 6
 """Characters of a value that can be told from ordinary words."""
 LEAST_LINE: Final = 20
 """Characters of a line of a longer secret (a private key) that is secret by itself."""
+_SPACE: Final = b" \t\n\v\f\r"
 _LONG: Final = 16
 _SAMPLE: Final = 8
 _STRIDE: Final = _LONG - _SAMPLE + 1
@@ -53,24 +55,30 @@ class Redactor:
         if not self._values or len(text) < LEAST:
             return text
         index = self._indexed()
-        found = index.found("".join(text.split()))
+        found = index.found(_dense(text))
         if not found:
             return text
-        pattern = "|".join(r"\s*".join(map(re.escape, form)) for form in found)
-        return re.sub(pattern, lambda one: mark(index.names["".join(one[0].split())]), text)
+        pattern = "|".join(_wrapped(form) for form in found)
+        return re.sub(pattern, lambda one: mark(index.names[_dense(one[0])]), text)
 
     def names_in(self, text: str) -> tuple[str, ...]:
         """The names of the secrets whose values or marks stand in the text, each once."""
         if not self._values:
             return ()
         index = self._indexed()
-        found = {index.names[form] for form in index.found("".join(text.split()))}
+        found = {index.names[form] for form in index.found(_dense(text))}
         names = dict.fromkeys(self._values.values())
         return tuple(name for name in names if name in found or mark(name) in text)
 
     def all(self, value: T) -> T:
         """The value with every text in it redacted: of mappings, sequences and dataclasses."""
-        redacted: T = self._walked(value) if self._values else value
+        if not self._values:
+            return value
+        texts: list[str] = []
+        _gather(value, texts)
+        if not self._indexed().found(_dense("\0".join(texts))):
+            return value
+        redacted: T = self._walked(value)
         return redacted
 
     def _indexed(self) -> "_Index":
@@ -92,11 +100,11 @@ class Redactor:
 
     def _walked_fields(self, value: Any) -> Any:
         changed = {}
-        for field in fields(value):
-            before = getattr(value, field.name)
+        for name in _names_of(type(value)):
+            before = getattr(value, name)
             after = self._walked(before)
-            if field.init and after != before:
-                changed[field.name] = after
+            if after != before:
+                changed[name] = after
         return replace(value, **changed) if changed else value
 
 
@@ -105,7 +113,7 @@ class _Index:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = values
-        names: dict[str, str] = {}
+        names: dict[bytes, str] = {}
         for value, name in values.items():
             for form in forms(value):
                 names.setdefault(form, name)
@@ -117,7 +125,7 @@ class _Index:
             form[at : at + _SAMPLE] for form in self._long for at in range(len(form) - _SAMPLE + 1)
         )
 
-    def found(self, dense: str) -> list[str]:
+    def found(self, dense: bytes) -> list[bytes]:
         """The forms that stand in a text without white space, longest first."""
         long = self._long
         if len(long) > _FEW:
@@ -131,16 +139,47 @@ def mark(name: str) -> str:
     return f"[secret {name}]"
 
 
-def forms(value: str) -> frozenset[str]:
+def forms(value: str) -> frozenset[bytes]:
     """What a value looks like where it leaks, each form without white space."""
     texts = [value, *(line for line in value.splitlines() if len(line.strip()) >= LEAST_LINE)]
-    found = {form for text in texts for form in _written(text.strip())}
-    dense = {"".join(form.split()) for form in found}
-    return frozenset(form for form in dense if len(form) >= LEAST)
+    found = {_dense(form) for text in texts for form in _written(text.strip())}
+    return frozenset(form for form in found if len(form) >= LEAST)
+
+
+def _dense(text: str) -> bytes:
+    """The text without white space, as bytes: they are searched ten times as fast."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _SPACE)
+
+
+def _wrapped(form: bytes) -> str:
+    """A pattern of the form with white space anywhere inside."""
+    return r"[ \t\n\v\f\r]*".join(map(re.escape, form.decode("utf-8", "surrogatepass")))
+
+
+def _gather(value: Any, texts: list[str]) -> None:
+    """Every text in a value."""
+    if type(value) is str:
+        if len(value) >= LEAST:
+            texts.append(value)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            _gather(key, texts)
+            _gather(inner, texts)
+    elif type(value) in (tuple, list, set, frozenset):
+        for inner in value:
+            _gather(inner, texts)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for name in _names_of(type(value)):
+            _gather(getattr(value, name), texts)
+
+
+@cache
+def _names_of(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.init)
 
 
 def _written(text: str) -> Iterator[str]:
-    if len("".join(text.split())) < LEAST:
+    if len(_dense(text)) < LEAST:
         return
     yield text
     for quoted in (quote(text, safe=""), quote(text), quote_plus(text)):
