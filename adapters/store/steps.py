@@ -21,6 +21,7 @@ from bot.goals.events import (
     DecisionReminded,
     GatesRan,
     GoalOpened,
+    HoldEnded,
     MessageReceived,
     NoteLeft,
     ObjectiveEdited,
@@ -81,7 +82,7 @@ def follow(writes: Writes, goal: Goal, entry: Entry) -> None:
             GoalOpened() | TurnResumed() | CallLost() | WaitAsked() | DecisionAsked() | TasksPlanned()
             | NoteLeft() | Compacted() | MessageReceived() | GatesRan() | WaitFired() | WaitChecked()
             | DecisionAnswered() | DecisionExpired() | DecisionReminded() | Paused() | Stopped()
-            | Resumed() | Cancelled() | ObjectiveEdited() | BudgetSet() | OwnerLost()
+            | Resumed() | Cancelled() | ObjectiveEdited() | BudgetSet() | OwnerLost() | HoldEnded()
             | CapReached()
         ):  # fmt: skip
             pass

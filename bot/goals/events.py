@@ -311,6 +311,14 @@ class OwnerLost:
     at: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class HoldEnded:
+    """What stopped it was released: for `held_s` seconds nobody had to answer its open decision."""
+
+    held_s: float
+    at: float = 0.0
+
+
 Event = (
     GoalOpened
     | TurnStarted
@@ -345,6 +353,7 @@ Event = (
     | BudgetSet
     | OwnerChanged
     | OwnerLost
+    | HoldEnded
 )
 
 EVENTS: tuple[type[Event], ...] = get_args(Event)

@@ -11,6 +11,7 @@ from bot.goals.events import (
     DecisionAnswered,
     DecisionExpired,
     DecisionReminded,
+    HoldEnded,
     MessageReceived,
     ObjectiveEdited,
     OwnerChanged,
@@ -155,6 +156,16 @@ def decision_reminded(goal: Goal, event: DecisionReminded, limits: Limits) -> Mo
     post = Post("reminder", f"reminder:{decision.number}", decision.kind, decision.text)
     told = replace(goal, decision=reminded, due_at=decision_due(reminded, event.at))
     return Moved(told, "reminded", (post,))
+
+
+def hold_ended(goal: Goal, event: HoldEnded, limits: Limits) -> Moved:
+    """The clock of the open decision stood for as long."""
+    decision = goal.decision
+    if decision is None:
+        raise IllegalMove(f"Goal {goal.id} has no open decision whose clock could have stood.")
+    later = replace(decision, expires_at=decision.expires_at + event.held_s)
+    due = event.at if goal.due_at is None else goal.due_at + event.held_s
+    return Moved(replace(goal, decision=later, due_at=due), "hold_ended")
 
 
 def paused(goal: Goal, event: Paused, limits: Limits) -> Moved:

@@ -29,6 +29,7 @@ from bot.goals.events import (
     Event,
     GatesRan,
     GoalOpened,
+    HoldEnded,
     MessageReceived,
     NoteLeft,
     ObjectiveEdited,
@@ -243,6 +244,9 @@ class Draws:
 
     def OwnerChanged(self) -> OwnerChanged:  # noqa: N802
         return OwnerChanged("ben", self.draw(st.sampled_from(["ann", "ben"])))
+
+    def HoldEnded(self) -> HoldEnded:  # noqa: N802
+        return HoldEnded(self.draw(st.floats(0, 1e6)))
 
     def OwnerLost(self) -> OwnerLost:  # noqa: N802
         return OwnerLost(self.draw(st.sampled_from(["removed", "gone"])))

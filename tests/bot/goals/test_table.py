@@ -22,6 +22,7 @@ from bot.goals.events import (
     Event,
     GatesRan,
     GoalOpened,
+    HoldEnded,
     NoteLeft,
     ObjectiveEdited,
     OwnerChanged,
@@ -102,6 +103,7 @@ ROWS: Final[dict[str, Callable[[Life], Event]]] = {
     "budget": lambda life: BudgetSet("ann", life.goal.budget),
     "new owner": lambda life: OwnerChanged("ben", "ben"),
     "owner lost": lambda life: OwnerLost("removed"),
+    "hold ends": lambda life: HoldEnded(60.0),
 }
 
 EXPECTED: Final = """
@@ -141,6 +143,7 @@ edit          | =         | =         | ready     | ready     | =         | =   
 budget        | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
 new owner     | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
 owner lost    | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | .               | .               | .               | .               | .         | .            | .         | .
+hold ends     | .         | .         | .         | .         | .         | .            | .         | =              | =              | .               | .               | .               | .               | .         | .            | .         | .
 """
 """`=` stays, `.` is no move for a worker or timer, `!code` is refused to a person with that code."""
 
