@@ -137,7 +137,7 @@ class _Server:
                         return
             self._tell(runner)
             await self._stopped.wait()
-            for left in filter(None, (self._address.path, self._note)):
+            for left in (self._address.path, str(self._note)):
                 with suppress(OSError):
                     os.unlink(left)
         finally:
