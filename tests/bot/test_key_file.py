@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import Settings, default_key_file
+from bot.settings import Settings
+from bot.settings_values import default_key_file
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from bot.known import VARIABLES, learn_settings, passwords_in
 from bot.redaction import Redactor
@@ -48,7 +49,7 @@ def test_keys_and_passwords_of_the_settings_are_known(tmp_path: Path) -> None:
         api_key_file=key,
         database="postgresql://ann:pass-word@host/db",
         base_url="https://u:url-pass-word@host",
-        secret_key="first-secret-key second-secret-key",
+        secret_key=SecretStr("first-secret-key second-secret-key"),
     )
 
     told = known(settings).text(
@@ -73,14 +74,16 @@ def test_what_the_clients_read_by_themselves_is_known(
 
 
 def test_a_key_file_that_cannot_be_read_is_somebody_elses_sentence(tmp_path: Path) -> None:
-    settings = Settings(api_key_file=tmp_path / "none", api_key="key-in-a-setting")
+    settings = Settings(api_key_file=tmp_path / "none", api_key=SecretStr("key-in-a-setting"))
 
     assert known(settings).text("key-in-a-setting") == "[secret api_key]"
 
 
 def test_no_setting_shows_its_secret(tmp_path: Path) -> None:
     settings = Settings(
-        api_key="planted-1", secret_key="planted-2", database="postgresql://a:planted-3@h/d"
+        api_key=SecretStr("planted-1"),
+        secret_key=SecretStr("planted-2"),
+        database="postgresql://a:planted-3@h/d",
     )
 
     assert "planted" not in repr(settings) + str(settings)

@@ -36,7 +36,7 @@ class Bed:
         await self.screening.receive(Incoming(id, place, Speaker(by, by), text, 5.0))
 
     async def told(self) -> list[str]:
-        found = []
+        found: list[str] = []
         for due in await self.store.outbox.claim("console", limit=9):
             texts = await self.store.journal.contents(due.session, (due.content,))
             found += texts.values()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from adapters.keys.key import read_keys
 from bot.redaction import Redactor
@@ -105,7 +106,7 @@ async def test_whoever_only_reads_knows_what_opens_and_says_what_does_not(
 
 
 def test_a_key_in_a_setting_goes_before_the_file(tmp_path: Path) -> None:
-    of_setting = key_source(Settings(secret_key="x", state_dir=tmp_path))
+    of_setting = key_source(Settings(secret_key=SecretStr("x"), state_dir=tmp_path))
     of_file = key_source(Settings(secret_key_file=tmp_path / "k", state_dir=tmp_path))
 
     assert type(of_setting).__name__ == "KeySetting"
