@@ -4,6 +4,7 @@ import asyncio
 import base64
 import html
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -110,7 +111,11 @@ def drive(bot: Bot, api: BlockingMessagesApi) -> None:
     """Say, call, fail and raise with every planted value."""
     thread = bot.goal("!leak tools")
     thread.until("complete")
-    bot.goal(f"!leak writes with {API_KEY} and {SECRET} and {PASSWORD}").until("complete")
+    said = f"!leak writes with {API_KEY} and {SECRET} and {PASSWORD}"
+    done = headway("chat", said, "--until-settled", env=bot.env)
+    assert done.returncode == 0, done.stderr
+    assert "[secret DEPLOY_TOKEN]" in done.stdout
+    assert leaks(done.stdout + done.stderr) == []
     asks = bot.goal("!leak asks")
     asks.until_posted("decision")
     asks.say(f"take {SECRET}")
@@ -147,10 +152,15 @@ def test_no_planted_secret_is_found_anywhere(
             "secret list --json", "config show",
         )
     )  # fmt: skip
+    backup = tmp_path / "backup"
+    saved = headway("backup", str(backup), env=bot.env)
+    assert bot.process is not None
+    limits = Path(f"/proc/{bot.process.pid}/limits").read_text()
     code, _ = bot.stop()
 
-    assert code == 0
+    assert code == saved.returncode == 0, saved.stderr
     found = {where: leaks(text) for where, text in everything_below(bot.folder)}
+    found |= {where: leaks(text) for where, text in everything_below(backup)}
     found |= {f"table {name}": leaks(text) for name, text in in_sqlite(bot.folder / "headway.db")}
     found |= {where: leaks(text) for where, text in outputs.items()}
     found |= {"the log": leaks(bot.told()), "metrics": leaks(metrics)}
@@ -162,6 +172,7 @@ def test_no_planted_secret_is_found_anywhere(
     assert sum("secret:console:" in post.key for post in bot.posts()) == 3, "Once for each."
     calls = [{**call, "key": "", "error": ""} for call in api.calls()]
     assert leaks(json.dumps(calls)) == [], "The model is told nothing either."
+    assert re.search(r"Max core file size +0 +0 ", limits), "No dump holds a key."
     if sandbox == "bubblewrap":
         env = outputs["headway trace G1 --json"]
         assert "HOME=" in env
