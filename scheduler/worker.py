@@ -112,6 +112,11 @@ class Worker:
         self._look.set()
 
     @property
+    def is_ending(self) -> bool:
+        """Whether nothing is claimed any more."""
+        return self._stopping or self._draining
+
+    @property
     def busy(self) -> frozenset[str]:
         """The goals that are worked at now."""
         return frozenset(self._running)

@@ -90,6 +90,12 @@ class Watch:
         self.stage: Stage = "starting"
         self.parts: Parts | None = None
 
+    @property
+    def now(self) -> Stage:
+        """The stage; a process that `headway drain` ends is in its last one, too."""
+        ends = self.parts is not None and self.parts.worker.is_ending
+        return "draining" if ends else self.stage
+
     def hears(
         self, network: str, receive: Callable[[Arrival], Awaitable[None]]
     ) -> Callable[[Arrival], Awaitable[None]]:
@@ -122,7 +128,7 @@ class Watch:
         """Whether the loop turns and the writer writes. A database out of reach is no reason."""
         if hang := self._hang():
             return Health((hang,))
-        if self.parts is None or self.stage == "draining" or await self._wrote() is not None:
+        if self.parts is None or self.now == "draining" or await self._wrote() is not None:
             return Health()
         began = self.parts.store.commits.began
         stuck = time.perf_counter() - began if began else 0.0
@@ -132,8 +138,8 @@ class Watch:
 
     async def ready(self) -> Health:
         """Whether it takes work. On hold it does: what is said is kept for the release."""
-        if self.parts is None or self.stage != "running":
-            return Health((f"Headway is {self.stage}.",))
+        if self.parts is None or self.now != "running":
+            return Health((f"Headway is {self.now}.",))
         reasons = [
             f"The network {name} cannot be heard."
             for name, network in self._networks.items()
@@ -160,12 +166,12 @@ class Watch:
     def process(self) -> ProcessSight:
         """The process itself."""
         today = datetime.fromtimestamp(self._clock.now(), self._settings.tz).date().isoformat()
-        seen = ProcessSight(self.stage, self._started_at, _version(), today)
+        seen = ProcessSight(self.now, self._started_at, _version(), today)
         if self.parts is None:
             return seen
         parts, disk = self.parts, shutil.disk_usage(self._settings.state_dir)
         return ProcessSight(
-            stage=self.stage,
+            stage=self.now,
             started_at=self._started_at,
             version=seen.version,
             today=today,

@@ -31,6 +31,7 @@ class Idle:
 
     limiter: Limiter
     busy: frozenset[str] = frozenset()
+    is_ending: bool = False
 
 
 class Broken:
@@ -99,6 +100,15 @@ async def test_a_process_that_starts_or_drains_is_live_and_not_ready(
 
     assert (await watch.ready()).reasons == (f"Headway is {stage}.",)
     assert (await watch.live()).is_good
+
+
+async def test_a_worker_that_claims_nothing_more_is_draining(watch: Watch) -> None:
+    assert watch.parts is not None
+    worker: Any = Idle(Limiter("api", CLOCK), is_ending=True)
+    watch.parts = replace(watch.parts, worker=worker)
+
+    assert (await watch.ready()).reasons == ("Headway is draining.",)
+    assert watch.process().stage == "draining"
 
 
 async def test_before_anything_is_built_it_is_starting(tmp_path: Path) -> None:
