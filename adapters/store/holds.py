@@ -5,6 +5,7 @@ A claim asks for the holds inside its own statement, and is `beside` them: on Po
 taken between a hold's look at the leases and its COMMIT. SQLite has one writer.
 """
 
+from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal, get_args
 
 from sqlalchemy import bindparam, delete, select, text
@@ -15,16 +16,21 @@ from adapters.store.people import write_notes
 from adapters.store.posts import STATUS_AFTER_S, queue
 from adapters.store.readers import Readers
 from adapters.store.statements import Reader, Row, Statement, Writes
+from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
+from bot.goals.events import HoldEnded
 from bot.ports.chat import Network, Place
-from bot.ports.holds import Hold, of_person, of_room
+from bot.ports.holds import ALL, RESTORE, Hold, of_person, of_room
+from bot.ports.journal import Applied, Unit
 from bot.ports.people import NOTHING, Answer
 
 LOCK: Final = "hold"
 
 _H, _G, _S, _L = queries.HOLD, queries.GOAL, queries.SESSION, queries.LEASE
 _P, _R = queries.PERSON, queries.ROOM
+_RR: Final = METADATA.tables["restored"]
+Apply = Callable[[Transaction, Unit], Applied]
 
 _ADD: Final = queries.into(_H).on_conflict_do_nothing()
 _DELETE: Final = delete(_H).where(_H.c.scope == bindparam("of_scope"))
@@ -67,6 +73,13 @@ _LIVE: Final = (
     .where(text("goal.kind = 'goal' AND goal.state NOT IN ('complete', 'cancelled')"))
     .order_by(_G.c.number)
 )
+_DECIDING: Final = {
+    kind: select(_G.c.id, _S.c.room, _G.c.owner)
+    .join(_S, _S.c.id == _G.c.session)
+    .where(text("goal.state = 'deciding'"), covers)
+    for kind, covers in _COVERED.items()
+}
+_RESTORED: Final = select(_RR.c.made_at).order_by(_RR.c.at.desc()).limit(1)
 _SHOWN: Final = {kind: _LIVE.where(covers) for kind, covers in _COVERED.items()}
 _FENCE: Final = {
     kind: queries.set_in(_L, "worker").where(
@@ -80,9 +93,11 @@ _FENCE: Final = {
 class StoreHolds:
     """Port Holds."""
 
-    def __init__(self, writer: Writer, readers: Readers) -> None:
+    def __init__(self, writer: Writer, readers: Readers, apply: Apply) -> None:
+        """`apply`: `StoreJournal.apply`."""
         self._writer = writer
         self._readers = readers
+        self._apply = apply
 
     async def hold(
         self, scope: str, by: str, why: str = "", answer: Answer = NOTHING
@@ -109,6 +124,8 @@ class StoreHolds:
             row = tx.one(_ONE, of_scope=scope)
             if row is not None:
                 tx.run(_DELETE, of_scope=scope)
+                for goal, held_s in _stood(tx, scope, row[2]):
+                    self._apply(tx, Unit(goal, (HoldEnded(held_s),)))
                 _show(tx, scope)
             write_notes(tx, answer)
             return None if row is None else _named(tx, row)
@@ -163,6 +180,24 @@ def set_hold(tx: Transaction, scope: str, by: str, why: str = "") -> bool:
 def read_holds(reader: Reader) -> tuple[Hold, ...]:
     """Every hold, oldest first."""
     return tuple(_named(reader, row) for row in reader.all(_STANDING))
+
+
+def _stood(tx: Transaction, scope: str, since: float) -> Iterator[tuple[str, float]]:
+    """The goals with an open decision whose clock goes on now, and how long it stood.
+
+    Where another hold stands still, it is that one's from when it was set. After a restore the clock
+    stood from the moment of the backup.
+    """
+    kind, of = _kind(scope)
+    if scope == RESTORE:
+        made = tx.one(_RESTORED)
+        since = since if made is None else min(since, made[0])
+    standing = {row[0]: row[2] for row in tx.all(_STANDING)}
+    for goal, room, owner in tx.all(_DECIDING[kind], **of):
+        others = [standing.get(one) for one in (RESTORE, ALL, of_room(room), of_person(owner))]
+        until = min([tx.now(), *(at for at in others if at is not None)])
+        if until > since:
+            yield goal, until - since
 
 
 def _kind(scope: str) -> tuple[str, dict[str, str]]:

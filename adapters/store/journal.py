@@ -7,6 +7,7 @@ from typing import Any, Final
 from sqlalchemy import bindparam, select
 
 from adapters.store import codec, queries
+from adapters.store.bounds import Bounds
 from adapters.store.moves import (
     Move,
     bookings,
@@ -73,6 +74,7 @@ class StoreJournal:
         self._readers = readers
         self._limits = limits
         self._guard = guard
+        self._bounds = Bounds() if readers.is_near else None
         self._limits_hash = codec.limits_hash(limits)
 
     async def open(
@@ -122,7 +124,7 @@ class StoreJournal:
         """
 
         def job(tx: Transaction) -> Applied:
-            return self._apply(tx, unit)
+            return self.apply(tx, unit)
 
         return await self._writer.do(job, lane=unit.goal, urgent=unit.urgent)
 
@@ -147,7 +149,8 @@ class StoreJournal:
         """The goal's task list, in its order."""
         return await self._readers.glance(lambda reader: _read_tasks(reader, goal))
 
-    def _apply(self, tx: Transaction, unit: Unit) -> Applied:
+    def apply(self, tx: Transaction, unit: Unit) -> Applied:
+        """`commit`, as a part of what else the transaction writes. Raises as `commit`."""
         row = tx.one(queries.LOAD_GOAL, of_goal=unit.goal)
         if row is None:
             raise KeyError(f"There is no goal {unit.goal}.")
@@ -159,7 +162,7 @@ class StoreJournal:
             check_waiting(tx, unit.handled)
         at = tx.now()
         events = unit.events if not fenced else endings(unit) if is_last else bookings(unit)
-        watch = Watch(tx, goal, here_of(self._guard, tuple(there)), at)
+        watch = Watch(tx, goal, here_of(self._guard, tuple(there)), at, self._bounds)
         moves = tuple(decide(goal, events, at, self._limits, watch.start))
         after = moves[-1].after if moves else goal
         writes = Writes()

@@ -99,8 +99,9 @@ async def open_store(
         stack.push_async_callback(writer.close)
         readers = Readers(source)
         stack.push_async_callback(readers.close)
+        journal = StoreJournal(writer, readers, limits, guard)
         yield Store(
-            journal=StoreJournal(writer, readers, limits, guard),
+            journal=journal,
             leases=StoreLeases(writer, readers, lease_s, home),
             inbox=StoreInbox(writer, readers),
             outbox=StoreOutbox(writer),
@@ -112,7 +113,7 @@ async def open_store(
             people=StorePeople(writer, readers),
             doors=StoreDoors(writer, readers),
             room_book=StoreRoomBook(readers),
-            holds=StoreHolds(writer, readers),
+            holds=StoreHolds(writer, readers, journal.apply),
             incidents=StoreIncidents(writer, readers),
             forgetting=StoreForgetting(writer, readers),
             retention=StoreRetention(writer, readers),

@@ -56,7 +56,7 @@ async def open_for_reading(
         journal = StoreJournal(writer, readers, LIMITS)
         secrets = StoreSecrets(writer, readers, sealing)
         figures, restores = StoreFigures(readers), StoreRestores(readers)
-        holds, incidents = StoreHolds(writer, readers), StoreIncidents(writer, readers)
+        holds, incidents = StoreHolds(writer, readers, journal.apply), StoreIncidents(writer, readers)
         spending = StoreSpending(writer, readers, LIMITS, NO_GUARD, time)
         yield Reading(
             StoreRecords(readers), spending, journal, figures, secrets, restores, holds, incidents

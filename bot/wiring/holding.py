@@ -12,10 +12,14 @@ from typing import Any, Final, Literal, cast
 
 from adapters.clock import WallClock
 from adapters.store.open import Store, open_store
+from bot.chat.restored import lines
+from bot.chat.texts import Texts
 from bot.errors import BadInput
 from bot.ports.chat import Speaker
+from bot.ports.clock import Clock
 from bot.ports.holds import ALL, RESTORE, Hold, Holds
 from bot.ports.mail import Rooms
+from bot.ports.restored import Restores
 from bot.settings import Settings
 from bot.wiring.folder import owned, prepare_folder
 from scheduler.control import Request
@@ -24,6 +28,16 @@ Report = Callable[[], Awaitable[Sequence[str]]]
 """What there is to say before the hold of a restore is released, line by line."""
 
 KINDS: Final = ("room", "person")
+
+
+def of_restore(restores: Restores, clock: Clock, settings: Settings) -> Report:
+    """What the last restore found, in words; nothing where there was none."""
+
+    async def report() -> Sequence[str]:
+        found = await restores.report()
+        return () if found is None else lines(found, clock.now(), settings.tz, Texts())
+
+    return report
 
 
 async def nothing() -> Sequence[str]:

@@ -4,6 +4,7 @@ from bot.goals.events import (
     CallSettled,
     CallStarted,
     Cancelled,
+    DecisionAsked,
     Paused,
     ToolEnded,
     ToolStarted,
@@ -133,6 +134,32 @@ class HoldsContract:
             assert [(due.kind, due.goal, due.remote) for due in edits] == [
                 ("status", goal.id, f"r{goal.id}") for goal in goals[:2]
             ]
+
+    async def test_the_clock_of_an_open_decision_stands_while_its_goal_is_on_hold(
+        self, bed: Bed
+    ) -> None:
+        asked = DecisionAsked("d", "question", Content("Which?").hash, "t")
+        goal, lease = await _working(bed)
+        ended = (CallSettled("c1", Usage(input=1), 1), asked, TurnEnded("done"))
+        asks = (await bed.commit(goal, *ended, epoch=lease.epoch)).goal
+        person = of_person(asks.owner)
+        assert asks.decision is not None
+        assert asks.due_at is not None
+
+        await bed.holds.hold(ALL, asks.owner)
+        await bed.time.pass_by(100)
+        await bed.holds.hold(person, asks.owner)
+        await bed.time.pass_by(100)
+        await bed.holds.release(ALL)
+        between = await bed.journal.goal(goal.id)
+        await bed.time.pass_by(100)
+        await bed.holds.release(person)
+        after = await bed.journal.goal(goal.id)
+
+        stood = [one.decision.expires_at - asks.decision.expires_at for one in (between, after)]
+        assert [round(seconds) for seconds in stood] == [100, 300]
+        assert round(after.due_at - asks.due_at) == 300
+        assert after.state == "deciding"
 
     async def test_after_a_restore_nothing_is_sent_until_the_release(self, bed: Bed) -> None:
         goal = await bed.open()

@@ -1,14 +1,16 @@
 """Holds and incidents in memory, over the rows of the store's double."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from bot.goals.goal import Goal
+from bot.goals.events import HoldEnded
+from bot.goals.goal import Goal, State
 from bot.ports.chat import Network, Place
 from bot.ports.clock import Clock
 from bot.ports.holds import ALL, RESTORE, Hold, of_person, of_room
 from bot.ports.incidents import Alert, Incident
+from bot.ports.journal import Unit
 from bot.ports.people import NOTHING, Answer
 
 
@@ -49,9 +51,11 @@ class MemoryHolds:
         end_lease: Callable[[str], None],
         show: Callable[[Goal], None],
         say: Callable[[Answer], None],
+        commit: Callable[[Unit], Awaitable[object]],
     ) -> None:
         self._guard, self._goals, self._people, self._rooms = guard, goals, people, rooms
         self._end_lease, self._show, self._say = end_lease, show, say
+        self._commit = commit
 
     async def hold(
         self, scope: str, by: str, why: str = "", answer: Answer = NOTHING
@@ -74,8 +78,17 @@ class MemoryHolds:
         if stood is None:
             return None
         for goal in self._covered(scope):
+            await self._goes_on(goal, stood.at)
             self._shown(goal)
         return self._named(stood)
+
+    async def _goes_on(self, goal: Goal, since: float) -> None:
+        place = next(place for one, place in self._goals() if one.id == goal.id)
+        holds = self._guard.holds
+        others = [holds[one].at for one in _scopes(goal.owner, place) if one in holds]
+        until = min([self._guard.clock.now(), *others])
+        if goal.state is State.DECIDING and until > since:
+            await self._commit(Unit(goal.id, (HoldEnded(until - since),)))
 
     async def standing(self) -> tuple[Hold, ...]:
         """Every hold."""

@@ -107,6 +107,7 @@ class MemoryStore:
             self.leases.end,
             lambda goal: outbox.show_status(None, goal, clock.now()),
             outbox.said,
+            self.journal.commit,
         )
         self.people = MemoryPeople(self, clock)
         self.doors = MemoryDoors(self, self.people, clock)
