@@ -47,6 +47,11 @@ class Readers:
         self._own = threading.local()
         self._open: list[Reader] = []
 
+    @property
+    def is_near(self) -> bool:
+        """One process of this machine owns the database."""
+        return self._source.is_near
+
     async def do(self, query: Callable[[Reader], T]) -> T:
         """Run `query` on a reader's thread."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, query)

@@ -3,7 +3,8 @@ The day's tallies: what each person's goals spent in each room, and what is left
 
 Rule 1: what a ledger grows by and its tally are one transaction: one row a unit.
 Rule 2: a call is looked at in the transaction that starts it: what is tallied, what all calls in
-        flight hold back, and this one. Units of one transaction see each other.
+        flight hold back, and this one. Units of one transaction see each other. Where one process
+        writes alone, a call that fits what it knows at most is not looked up.
 Rule 3: on PostgreSQL transactions that start calls go one after the other, whatever process they
         come from: each sees all that is held back. SQLite has one writer.
 Rule 4: a day is the room's, by its zone. A late refund is taken off the day on which it comes.
@@ -21,6 +22,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import bindparam, case, func, literal_column, select, true
 
 from adapters.store import queries
+from adapters.store.bounds import Bounds, Scoped, scoped
 from adapters.store.moves import Move
 from adapters.store.posts import queue
 from adapters.store.rooms import see_session
@@ -128,6 +130,8 @@ class Watch:
     """As the unit found it."""
     here: Here
     at: float
+    bounds: Bounds | None = None
+    """Where nobody else writes: what need not be read."""
     told: list[CapReached] = field(default_factory=list)
     """The caps that are really spent, and so are said in the room."""
 
@@ -137,10 +141,18 @@ class Watch:
         if not caps.nano_usd and not caps.tokens:
             return None
         need = needs(call.tokens, call.nano_usd)
-        self.tx.alone(LOCK)
-        spent, held = self._sums(goal)
-        found = reached(caps, spent, held, need)
-        return None if found is None else self._reached(found, need, call.active_s)
+        bounds, of = self.bounds, self._scopes()
+        if bounds is None or not bounds.fits(caps, of, need, since=self._since(goal)):
+            self.tx.alone(LOCK)
+            spent, held = self._sums(goal)
+            if bounds is not None:
+                bounds.begin(of, spent, held)
+            found = reached(caps, spent, held, need)
+            if found is not None:
+                return self._reached(found, need, call.active_s)
+        if bounds is not None:
+            bounds.grow(of, need)
+        return None
 
     def write(self, writes: Writes, moves: Sequence[Move]) -> None:
         """Add what the unit spent to the tally of the day, and say which cap is spent."""
@@ -149,6 +161,8 @@ class Watch:
             if move.before is not None and "ledger" in move.entry.changes:
                 total += booked(move.before.ledger, move.after.ledger, move.entry.event)
         if total != Booked():
+            if self.bounds is not None:
+                self.bounds.grow(self._scopes(), total.amount)
             writes.add(
                 _BOOK,
                 day=day_of(self.at, self.here.zone),
@@ -164,13 +178,18 @@ class Watch:
     def _sums(self, goal: Goal) -> tuple[Sums, Sums]:
         day = day_of(self.at, self.here.zone)
         spent, held = read_sums(self.tx, day, goal.owner, self.here.room, goal.id)
-        # What this unit has done so far is written after it.
-        since = Amount(
+        own = sum((needs(one.tokens, one.nano_usd) for one in goal.ledger.open), self._since(goal))
+        return spent, {scope: held[scope] + own for scope in held}
+
+    def _since(self, goal: Goal) -> Amount:
+        """What this unit has spent so far, which is written after it."""
+        return Amount(
             goal.ledger.nano_usd - self.goal.ledger.nano_usd,
             goal.ledger.tokens - self.goal.ledger.tokens if goal.ledger.has_unknown_price else 0,
         )
-        own = sum((needs(one.tokens, one.nano_usd) for one in goal.ledger.open), since)
-        return spent, {scope: held[scope] + own for scope in held}
+
+    def _scopes(self) -> Scoped:
+        return scoped(day_of(self.at, self.here.zone), self.goal.owner, self.here.room)
 
     def _reached(self, found: Reached, need: Amount, active_s: float) -> CapReached:
         until = midnight_after(self.at, self.here.zone) + jitter_s(self.goal.id)
