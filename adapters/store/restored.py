@@ -88,6 +88,7 @@ _WAITS: Final = (
 _UNHANDLED: Final = (
     select(func.count()).select_from(queries.INBOX).where(text("inbox.state = 'waiting'"))
 )
+_SEALED: Final = select(func.count()).select_from(_T["secret"])
 _MISSED: Final = (
     select(func.count())
     .select_from(_R)
@@ -155,6 +156,7 @@ def _report(reader: Reader) -> RestoreReport | None:
         waits=tuple(Due(*row) for row in reader.all(_WAITS)),
         unhandled=_count(reader, _UNHANDLED),
         missed=_count(reader, _MISSED, of_since=made_at),
+        sealed=_count(reader, _SEALED),
     )
 
 

@@ -6,6 +6,7 @@ Rule 2: every COMMIT is on the disk when it returns (WAL, synchronous=FULL).
 """
 
 import fcntl
+import logging
 import os
 import sqlite3
 import time
@@ -27,6 +28,7 @@ from adapters.store.transaction import AfterCommit, Job, Outcome, Transaction
 from bot.errors import HeadwayError, StoreBusy, StoreUnusable
 from bot.ports.clock import Clock
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 BUSY_MS: Final = 5_000
@@ -312,6 +314,8 @@ def migrate(connection: sqlite3.Connection, path: Path, told: Told | None = nobo
             schema.migrate(alembics)
     except DBAPIError as error:
         raise translated(error.orig or error, path) from error
+    if kept is not None:
+        log.warning("%s was of schema %s and is of %s now; as it was: %s", path, found, schema.HEAD, kept)
     return kept
 
 

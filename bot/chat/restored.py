@@ -24,11 +24,14 @@ def _lines(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> Ite
         yield texts("restore.no_goals")
     for one in report.in_flight:
         yield _in_flight(one, texts)
-    for kind, found in (("decision", report.decisions), ("wait", report.waits)):
-        for due in found:
-            key = f"restore.{kind}_over" if due.at <= now else f"restore.{kind}"
-            when = moment(due.at, now, zone, texts)
-            yield texts(key, goal=due.goal, name=due.name.replace("_", " "), at=when)
+    for due in report.decisions:
+        is_over = due.at <= report.made_at
+        when = moment(due.at if is_over else due.at + now - report.made_at, now, zone, texts)
+        key = "restore.decision_over" if is_over else "restore.decision"
+        yield texts(key, goal=due.goal, name=due.name.replace("_", " "), at=when)
+    for due in report.waits:
+        key = "restore.wait_over" if due.at <= now else "restore.wait"
+        yield texts(key, goal=due.goal, name=due.name, at=moment(due.at, now, zone, texts))
     if report.to_look_up:
         yield texts("restore.look_up", count=report.to_look_up)
     if report.may_have_posted:
@@ -38,6 +41,8 @@ def _lines(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> Ite
         yield texts("restore.unhandled", count=report.unhandled)
     if report.missed:
         yield texts("restore.missed", count=report.missed)
+    if report.sealed:
+        yield texts("restore.sealed", count=report.sealed)
 
 
 def _in_flight(one: InFlight, texts: Texts) -> str:

@@ -110,6 +110,7 @@ def restore(
 
     The backup is read to its end and checked before anything is written.
     """
+    from bot.wiring.upkeep import SETTINGS
     from bot.wiring.upkeep import restore as restore_from
 
     settings = context.obj.settings()
@@ -124,6 +125,7 @@ def restore(
     _print(
         f"Restored into {settings.state_dir}.",
         *(f"Kept: {path}" for path in done.kept),
+        f"The settings are yours to set: as they were, they are in {folder / SETTINGS}.",
         *_told(done.report, settings),
         Texts()("restore.held", program=_release(context, into)),
     )
@@ -238,7 +240,9 @@ def _progress() -> Iterator[Any]:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    shown = Console(stderr=True)
+    hides = not shown.is_terminal
+    with Progress(*columns, console=shown, transient=True, disable=hides) as progress:
         bars: dict[str, Any] = {}
 
         def told(step: str, done: int, total: int) -> None:

@@ -41,7 +41,8 @@ class RestoreReport:
     at: float
     """When it was restored."""
     made_at: float
-    """When the backup was made: what was said, done and posted since then is not known here."""
+    """When the backup was made: what was said, done, posted and forgotten since is not known here.
+    The clock of an open decision stands from then until the release."""
     made_by: str
     goals: Mapping[str, int] = field(default_factory=dict)
     """How many goals are in each state."""
@@ -56,6 +57,8 @@ class RestoreReport:
     """Messages that were taken in and not handled."""
     missed: int = 0
     """Occurrences whose time passed since the backup: they are not made up for."""
+    sealed: int = 0
+    """Secrets; they open with the key that sealed them, which is in no backup."""
 
 
 class Restores(Protocol):

@@ -5,7 +5,7 @@ from typing import Final
 
 UPKEEP: Final[Mapping[str, str]] = {
     "restore.head": "Restored {at} from a backup of {made_at} (made by Headway {made_by}). "
-    "What was said, done and posted since the backup is not known here.",
+    "What was said, done, posted and forgotten since the backup is not known here.",
     "restore.no_goals": "Goals: none.",
     "restore.goals": "Goals: {goals}.",
     "restore.call": "G{goal}: a call of the model ({name}) was under way. What became of it is "
@@ -18,11 +18,14 @@ UPKEEP: Final[Mapping[str, str]] = {
     "first, and sent only where it is not there.",
     "restore.posted": "Goals that may have posted since the backup: {goals}. Before they post "
     "anything, it is looked up whether it is there already.",
-    "restore.decision": "G{goal}: {name} is open, until {at}.",
-    "restore.decision_over": "G{goal}: {name} is open; its time passed {at}, so it expires.",
+    "restore.decision": "G{goal}: {name} is open. Its clock stood since the backup: until {at} if "
+    "released now.",
+    "restore.decision_over": "G{goal}: {name} is open; its time passed {at}, before the backup, so it expires.",
     "restore.wait": "G{goal}: waits ({name}) until {at}.",
     "restore.wait_over": "G{goal}: waits ({name}); its time passed {at}, so it goes on.",
     "restore.unhandled": "Messages taken in and not handled: {count}. They are handled.",
     "restore.missed": "Occurrences whose time has passed: {count}. They are not made up for.",
+    "restore.sealed": "Sealed secrets: {count}. They open with the key file that sealed them, which is "
+    "in no backup.",
     "restore.held": "Nothing runs, fires or is sent until `{program} release`.",
 }
