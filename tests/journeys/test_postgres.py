@@ -324,6 +324,52 @@ def _lock_in(postgres: Postgres, role: str) -> None:
     postgres.run("SELECT pg_reload_conf()")
 
 
+def test_a_hold_by_way_of_any_process_stops_the_goals_of_all(
+    pair: tuple[Bot, Bot], api: Api, tmp_path: Path
+) -> None:
+    a, b = pair
+    goals = [one.goal("!script slow 3 1") for one in (a, b)]
+    until(lambda: _begun(a, {goal.id for goal in goals}) == 2, 20, lambda: "They do not begin.")
+    outside = {**a.env, "HEADWAY_STATE_DIR": str(tmp_path / "outside")}
+
+    held = headway("hold", "--all", "--json", env=outside)
+    at = json.loads(held.stdout)["at"]
+    until(lambda: all(one.ask(do="draining")["turns"] == 0 for one in pair), 2, a.told)
+    time.sleep(1.0)
+    looks = [goal.look() for goal in goals]
+    starts = [line for look in looks for line in look.events("CallStarted") if line.at > at]
+    lost = sum(len(look.events("CallLost")) for look in looks)
+    headway("release", "--all", env=outside)
+    for goal in goals:
+        goal.until("complete", 20)
+
+    assert starts == []
+    assert lost, "a call was under way"
+    assert [goal.kinds() for goal in goals] == [["complete"], ["complete"]]
+
+
+def test_a_drain_ends_the_process_of_this_state_folder_alone(
+    pair: tuple[Bot, Bot], api: Api
+) -> None:
+    a, b = pair
+    goals = [one.goal("!script slow 0.5 3") for one in (a, b)]
+    until(lambda: _begun(a, {goal.id for goal in goals}) == 2, 20, lambda: "They do not begin.")
+
+    drained = headway("drain", env=a.env)
+    assert a.process is not None
+    code = a.process.wait(10)
+    for goal in goals:
+        goal.until_true(lambda look: look.goal.state == "complete", 40)
+    b.ask(do="settle")
+    a.start()
+    a.ask(do="settle")
+
+    assert (drained.returncode, code) == (0, 0)
+    assert b.process is not None
+    assert b.process.poll() is None
+    assert [goal.kinds() for goal in goals] == [["complete"], ["complete"]]
+
+
 def _begun(bot: Bot, threads: set[str]) -> int:
     return sum(any(look.goal.turn > 0 for look in bot.look(thread)) for thread in threads)
 
