@@ -147,10 +147,10 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
     async with AsyncExitStack() as stack:
         # Built in this order, so that a part may speak only of those before it.
         stack.enter_context(owned(settings.state_dir))
-        watch = await stack.enter_async_context(watching(settings, clock))
         redactor = Redactor()
         learn_settings(redactor, settings)
         redact_with(redactor.text)
+        watch = await stack.enter_async_context(watching(settings, clock, redactor))
         store = await stack.enter_async_context(
             open_store(
                 settings.database_url,

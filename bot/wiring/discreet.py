@@ -11,14 +11,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from inspect import iscoroutinefunction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adapters.store.reading import Reading
 from bot.errors import HeadwayError
 from bot.ports.model import Json, Model, ModelReply, ModelRequest
 from bot.ports.sandbox import Outcome, Profile, Sandbox, Session
 from bot.redaction import Redactor
-from scheduler.control import Answer, Request
+from scheduler.control import Answer as Answers
+from scheduler.control import Request
+
+if TYPE_CHECKING:
+    from adapters.telemetry.listener import Answer, Route
 
 
 class DiscreetModel:
@@ -113,7 +117,23 @@ def discreet_reading(store: Reading, redactor: Redactor) -> Reading:
     return replace(store, **parts)
 
 
-def discreet_answers(answer: Answer, redactor: Redactor) -> Answer:
+def discreet_routes(routes: Mapping[str, "Route"], redactor: Redactor) -> dict[str, "Route"]:
+    """What is served for machines, without known secrets."""
+
+    def discreet(route: "Route") -> "Route":
+        async def answered() -> "Answer":
+            answer = await route()
+            text = answer.body.decode("utf-8", "surrogateescape")
+            told = redactor.text(text)
+            body = told.encode("utf-8", "surrogateescape")
+            return answer if told == text else replace(answer, body=body)
+
+        return answered
+
+    return {path: discreet(route) for path, route in routes.items()}
+
+
+def discreet_answers(answer: Answers, redactor: Redactor) -> Answers:
     """Answers of the control socket without known secrets, its errors too."""
 
     async def discreet(request: Request) -> dict[str, Any]:

@@ -28,7 +28,9 @@ from bot.ports.clock import Clock
 from bot.ports.figures import Now, Totals
 from bot.ports.sandbox import Sandbox
 from bot.ports.sight import Connector, EndpointSight, Health, ProcessSight, Read, Stage
+from bot.redaction import Redactor
 from bot.settings import Settings
+from bot.wiring.discreet import discreet_routes
 from scheduler.alarms import Alarms
 from scheduler.worker import Worker
 
@@ -254,7 +256,9 @@ class _Kept(Generic[T]):
 
 
 @asynccontextmanager
-async def watching(settings: Settings, clock: Clock) -> AsyncIterator[Watch]:
+async def watching(
+    settings: Settings, clock: Clock, redactor: Redactor | None = None
+) -> AsyncIterator[Watch]:
     """A watch over this process, served where the settings say, for the life of the context."""
     watch = Watch(settings, clock)
     beating = asyncio.create_task(watch.beat(), name="beat")
@@ -266,10 +270,12 @@ async def watching(settings: Settings, clock: Clock) -> AsyncIterator[Watch]:
             from adapters.telemetry.routes import private_routes, public_routes
 
             at, folder = settings, settings.state_dir
-            stack.enter_context(
-                listening("private", at.private_listen, private_routes(watch), folder)
+            private, public = (
+                discreet_routes(routes(watch), redactor or Redactor())
+                for routes in (private_routes, public_routes)
             )
-            stack.enter_context(listening("public", at.public_listen, public_routes(watch), folder))
+            stack.enter_context(listening("private", at.private_listen, private, folder))
+            stack.enter_context(listening("public", at.public_listen, public, folder))
         yield watch
 
 
