@@ -52,7 +52,8 @@ class Drain:
                 return {"turns": await asyncio.shield(self._task)}
             case {"do": "draining"}:
                 return {"turns": len(self._worker.busy), "is_draining": self._task is not None}
-        return None
+            case _:
+                return None
 
     async def _drain(self, timeout_s: float) -> int:
         """Returns how many turns had not ended."""
@@ -66,8 +67,10 @@ class Drain:
             else:
                 async with asyncio.timeout(OUTBOX_S):
                     await self._delivery.drain()
-        except (HeadwayError, TimeoutError) as error:
-            log.warning("Not all could be sent: %s", error or "it took too long")
+        except TimeoutError:
+            log.warning("Not all could be sent in %g s; it is sent later.", OUTBOX_S)
+        except HeadwayError as error:
+            log.warning("Not all could be sent: %s", error)
         finally:
             if self.done is not None:
                 self.done()

@@ -81,7 +81,8 @@ class HoldDesk:
                 return {"hold": as_row(hold), "is_new": is_new}
             case {"do": "release", "kind": str(kind), "name": str(name)}:
                 return await self._release(kind, name)
-        return None
+            case _:
+                return None
 
     async def _changed(self) -> None:
         await self._recall()

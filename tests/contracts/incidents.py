@@ -4,6 +4,7 @@ import asyncio
 
 from bot.ports.chat import Place
 from bot.ports.incidents import Alert
+from bot.ports.mail import Due
 from bot.ports.people import Answer, Note
 from tests.contracts.stores import Bed
 
@@ -92,8 +93,8 @@ class IncidentsContract:
         assert len(keys) == 2
 
 
-async def _sent(bed: Bed) -> list[object]:
-    found: list[object] = []
+async def _sent(bed: Bed) -> list[Due]:
+    found: list[Due] = []
     while due := await bed.outbox.claim("console", limit=9):
         for one in due:
             await bed.outbox.sent(one.key, one.key)
