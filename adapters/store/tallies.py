@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import bindparam, case, func, literal_column, select, true
+from sqlalchemy import bindparam, case, func, literal_column, select
 
 from adapters.store import queries
 from adapters.store.bounds import Bounds, Scoped, scoped
@@ -56,40 +56,21 @@ _BOOK: Final = _BOOK_INTO.on_conflict_do_update(
         for name in ("tokens", "nano_usd", "unpriced_tokens")
     },
 )
-_NONE: Final[Any] = literal_column("0")
 
 
-def _sums(table: Any, nano_usd: Any, tokens: Any) -> tuple[Any, ...]:
-    is_persons = table.c.person == bindparam("of_person")
-    is_rooms = table.c.room == bindparam("of_room")
-    return tuple(
-        func.coalesce(
-            func.sum(value if which is None else case((which, value), else_=_NONE)), _NONE
-        )
-        for which in (is_persons, is_rooms, None)
-        for value in (nano_usd, tokens)
-    )
+def _lookups(table: Any, of: Any, *values: Any) -> list[Any]:
+    """Sums of a person, a room and all, each a lookup of its own: a pass over joined sums is slower."""
+    found = []
+    for whose in (table.c.person == bindparam("of_person"), table.c.room == bindparam("of_room")):
+        found += [select(func.sum(value)).where(of, whose).scalar_subquery() for value in values]
+    return found + [select(func.sum(value)).where(of).scalar_subquery() for value in values]
 
 
-_spent = (
-    select(
-        *(column.label(f"s{n}") for n, column in enumerate(_sums(_T, _T.c.nano_usd, _T.c.unpriced_tokens)))
-    )
-    .where(_T.c.day == bindparam("of_day"))
-    .subquery()
-)  # fmt: skip
-_unpriced: Final = case((_V.c.nano_usd.is_(None), _V.c.tokens), else_=_NONE)
-_held = (
-    select(
-        *(
-            column.label(f"h{n}")
-            for n, column in enumerate(_sums(_V, func.coalesce(_V.c.nano_usd, _NONE), _unpriced))
-        )
-    )
-    .where(_V.c.goal != bindparam("of_goal"))
-    .subquery()
+_UNPRICED: Final = case((_V.c.nano_usd.is_(None), _V.c.tokens), else_=literal_column("0"))
+_SUMS: Final = select(
+    *_lookups(_T, _T.c.day == bindparam("of_day"), _T.c.nano_usd, _T.c.unpriced_tokens),
+    *_lookups(_V, _V.c.goal != bindparam("of_goal"), _V.c.nano_usd, _UNPRICED),
 )
-_SUMS: Final = select(*_spent.c, *_held.c).select_from(_spent.join(_held, true()))
 """What is spent on a day and what calls of other goals hold back: of a person, a room, in all."""
 
 
@@ -213,7 +194,7 @@ def read_sums(
     """What is spent on the day, and what calls in flight hold back; not those of goal `without`."""
     row = reader.one(_SUMS, of_day=day, of_person=person, of_room=room, of_goal=without)
     assert row is not None
-    numbers = [int(value) for value in row]
+    numbers = [int(value or 0) for value in row]
     return _scoped(numbers[:6]), _scoped(numbers[6:])
 
 
