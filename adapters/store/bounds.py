@@ -5,6 +5,7 @@ Rule 1: a bound only grows: by what each call reserves, and by what each unit bo
         fits the bounds fits the rows, which need not be read; a unit that is undone leaves its bound
         too high, which is safe.
 Rule 2: what a bound does not show to fit is read, and the bounds begin anew from what was read.
+Rule 3: what was read in a transaction that failed may be too low: then all is forgotten.
 """
 
 from typing import Final
@@ -35,16 +36,21 @@ class Bounds:
     def begin(self, of: "Scoped", spent: Sums, held: Sums) -> None:
         """Take what was read."""
         if len(self._most) > KEPT:
-            self._most.clear()
+            self.forget()
         for scope, key in of.items():
             self._most[key] = spent[scope] + held[scope]
 
     def grow(self, of: "Scoped", by: Amount) -> None:
         """A call has reserved so much, or a unit has booked it."""
         by = Amount(max(0, by.nano_usd), max(0, by.tokens))
+        most = self._most
         for key in of.values():
-            if key in self._most:
-                self._most[key] += by
+            if key in most:
+                most[key] += by
+
+    def forget(self) -> None:
+        """Read anew from now on; from any thread."""
+        self._most = {}
 
 
 Scoped = dict[Scope, tuple[str, Scope, str]]

@@ -26,7 +26,7 @@ from adapters.store.statements import Reader, Row, Writes
 from adapters.store.tallies import NO_GUARD, Guard, Watch, here_of
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
-from bot.errors import IllegalMove, Refused
+from bot.errors import IllegalMove, Refused, StoreBusy, StoreUnusable
 from bot.goals import machine
 from bot.goals.events import GoalOpened
 from bot.goals.goal import Goal, State
@@ -126,7 +126,12 @@ class StoreJournal:
         def job(tx: Transaction) -> Applied:
             return self.apply(tx, unit)
 
-        return await self._writer.do(job, lane=unit.goal, urgent=unit.urgent)
+        try:
+            return await self._writer.do(job, lane=unit.goal, urgent=unit.urgent)
+        except (StoreBusy, StoreUnusable):
+            if self._bounds is not None:
+                self._bounds.forget()
+            raise
 
     async def goal(self, goal: str) -> Goal:
         """The goal's row now. Raises KeyError when there is none."""

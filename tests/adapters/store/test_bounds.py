@@ -70,3 +70,13 @@ def test_another_day_is_read_anew() -> None:
     bounds.begin(HERE, sums(), sums())
 
     assert not bounds.fits(CAPS, scoped("2026-12-01", "ann", "den"), Amount(1))
+
+
+def test_what_is_forgotten_is_read_anew() -> None:
+    bounds = Bounds()
+    bounds.begin(HERE, sums(), sums())
+
+    bounds.forget()
+    bounds.grow(HERE, Amount(1))
+
+    assert not bounds.fits(CAPS, HERE, Amount(1))
