@@ -6,12 +6,19 @@ from typing import Any, cast
 
 import pytest
 
+from adapters.telemetry.listener import Answer
 from bot.errors import HeadwayError, ModelRefusesUs
 from bot.goals.money import Usage
 from bot.ports.model import Model, ModelReply, ModelRequest
 from bot.ports.sandbox import Outcome, Sandbox
 from bot.redaction import Redactor
-from bot.wiring.discreet import DiscreetModel, DiscreetReads, DiscreetSandbox, discreet_answers
+from bot.wiring.discreet import (
+    DiscreetModel,
+    DiscreetReads,
+    DiscreetSandbox,
+    discreet_answers,
+    discreet_routes,
+)
 
 KEY = "planted-key"
 MARK = "[secret api_key]"
@@ -114,3 +121,17 @@ async def test_what_is_read_and_what_is_answered_hold_no_secret() -> None:
     assert await answers({"do": "x"}) == {"told": [MARK]}
     with pytest.raises(HeadwayError, match=r"No \[secret api_key\]\."):
         await answers({"do": "fail"})
+
+
+async def test_what_is_served_for_machines_holds_no_secret() -> None:
+    async def health() -> Answer:
+        return Answer(503, f'{{"why": "{KEY}"}}'.encode())
+
+    async def fine() -> Answer:
+        return fine_answer
+
+    fine_answer = Answer(200, b"ok \xff", "text/plain")
+    routes = discreet_routes({"/a": health, "/b": fine}, Redactor({"api_key": KEY}))
+
+    assert await routes["/a"]() == Answer(503, f'{{"why": "{MARK}"}}'.encode())
+    assert await routes["/b"]() is fine_answer
