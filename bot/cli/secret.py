@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from bot.errors import AlreadyOwned, BadInput, HeadwayError
-from bot.ports.secrets import Named
+from bot.ports.secrets import Kind, Named
 from bot.redaction import LEAST, mark
 from bot.settings import Settings
 from scheduler.control import Request, ask_owner
@@ -85,12 +85,18 @@ def list_(
 
 
 @app.command(epilog="[cyan]headway secret remove GITHUB_TOKEN[/]")
-def remove(context: typer.Context, name: Name) -> None:
+def remove(
+    context: typer.Context,
+    name: Name,
+    kind: Annotated[
+        Kind, typer.Option("--kind", help="Of a network's token, or of a seed: as it is listed.")
+    ] = "secret",
+) -> None:
     """Forget a value."""
-    _check_name(name)
-    answer = asyncio.run(_asked(_settings(context), {"do": "secret.remove", "name": name}))
+    request = {"do": "secret.remove", "kind": kind, "name": name}
+    answer = asyncio.run(_asked(_settings(context), request))
     if not answer.get("removed"):
-        raise BadInput(f"There is no secret {name}. `headway secret list` shows what there is.")
+        raise BadInput(f"There is no {kind} {name}. `headway secret list` shows what there is.")
     sys.stdout.write(f"{name} is forgotten.\n")
 
 

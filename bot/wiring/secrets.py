@@ -95,7 +95,8 @@ class SecretDesk:
                 named = await self._secrets.put("secret", name, value, hosts=hosts, by=by)
                 return {"key_id": named.key_id}
             case {"do": "secret.remove", "name": str(name)}:
-                return {"removed": await self._secrets.remove("secret", name)}
+                kind: Any = request.get("kind", "secret")
+                return {"removed": await self._secrets.remove(kind, name)}
             case {"do": "secret.rotate"}:
                 count = await self._secrets.rotate(
                     is_made=bool(request.get("is_made", True)),

@@ -49,6 +49,15 @@ async def test_what_is_removed_stays_known_to_the_process(bed: Bed) -> None:
     assert bed.redactor.text(VALUE) == "[secret A]"
 
 
+async def test_a_networks_token_is_removed_by_its_kind(bed: Bed) -> None:
+    await bed.secrets.put("token", "A", VALUE)
+
+    other = await bed.desk({"do": "secret.remove", "name": "A"})
+    gone = await bed.desk({"do": "secret.remove", "kind": "token", "name": "A"})
+
+    assert (other, gone) == ({"removed": False}, {"removed": True})
+
+
 async def test_a_rotation_is_asked_for(bed: Bed) -> None:
     await bed.desk({"do": "secret.set", "name": "A", "value": VALUE})
     [before] = await bed.secrets.names()
