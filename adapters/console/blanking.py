@@ -27,6 +27,8 @@ Change = Callable[[Line | None, bytes], Line]
 AS_IT_IS: Final = Taken("as it is")
 BLANKS: Final = Taken("")
 NOBODY: Final = Speaker("", "")
+STAR: Final = "*"
+"""Stands for a name: no longer than any."""
 LEAST: Final = 4
 """Characters: what is shorter stands in too much else."""
 
@@ -132,7 +134,7 @@ def forgotten(trail: Trail, workspace: str) -> Change:
             case SaidLine(message) if message.speaker.id == external:
                 return SaidLine(replace(message, text="", speaker=NOBODY))
             case SaidLine(message) if words.are_in_bytes(body):
-                return SaidLine(replace(message, text=words.without(message.text, "…")))
+                return SaidLine(replace(message, text=words.without(message.text, STAR)))
             case RemovedLine(speaker=speaker) if speaker.id == external:
                 return replace(line, speaker=NOBODY)
             case Posted() | Edited() if line.thread in threads or is_for_them(line.key):
@@ -187,10 +189,10 @@ def _bare(shape: Shape) -> Shape:
 
 
 def _without(shape: Shape, words: Words) -> Shape:
-    """The shape without the texts that hold one of the words."""
+    """The shape without the texts that repeat what was said, and without names in the others."""
 
     def clean(text: str) -> str:
-        return "" if words.are_in(text) else text
+        return "" if words.quotes_in(text) else words.without(text, STAR)
 
     return replace(
         shape,

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from adapters.store.open import Store, open_store
@@ -104,6 +105,7 @@ async def _measured(folder: Path, goals: int) -> list[Figure]:
     return [
         Figure(f"forgetting {name}: the whole", took, "s"),
         Figure(f"{name}: longest transaction but the last", 1e3 * held[-1], "ms"),
+        Figure(f"{name}: half of the transactions within", 1e3 * median(held), "ms"),
         Figure(f"{name}: 99th of 100 transactions", 1e3 * held[int(0.99 * len(held))], "ms"),
         Figure(f"{name}: longest wait of another goal's commit", 1e3 * waited[-1], "ms"),
         Figure(f"{name}: writing the file anew", scrubs[0], "s"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.goals.machine import replay
 from tests.journeys.bot import Bot, Thread, headway, until
 from tests.journeys.conftest import Begin
 from tests.peers.messages_api import BlockingMessagesApi
@@ -85,6 +86,44 @@ def test_what_is_old_goes_without_a_running_process_and_a_live_goal_stays(one: B
     assert left <= {"room.jsonl", "headway.db"}
     one.start()
     assert live.goal().state == "waiting"
+
+
+def test_a_live_goal_of_somebody_else_goes_on_without_what_was_said_to_it(one: Bot) -> None:
+    said = {"speaker": "ben", "do": "say"}
+    assert headway("allow", "add", "@ben", env=one.env).returncode == 0
+    goal = Thread(one, one.ask(**said, text="/goal !script slow 3 2")["id"])
+    goal.until_true(lambda look: bool(look.events("CallStarted")))
+    goal.say(f"// an aside of {MARK}")
+    goal.say(f"mind {MARK}, and the tides")
+    goal.until_true(lambda look: bool(look.events("MessageReceived")))
+    one.stop()
+
+    run(one, "purge", "--person", NAME, "--yes")
+    assert holding(one.state_dir) == {}
+    one.start()
+    goal.until("complete", 40)
+
+    look = goal.look()
+    assert replay(look.journal) == look.goal
+    assert json.loads(run(one, "show", "G1", "--json"))["owner"] == "ben"
+    # The operator, whom the process has met again, by name alone.
+    assert set(holding(one.state_dir).values()) <= set(forms(NAME))
+
+
+def test_a_deleted_objective_pauses_its_goal_within_a_moment(one: Bot) -> None:
+    goal = one.goal(f"!script waits 600 message {ODD}")
+    goal.until("waiting")
+
+    one.ask(do="remove", id=goal.id)
+    goal.until("paused")
+    goal.until_posted("reply")
+
+    shown = json.loads(run(one, "show", "G1", "--json"))
+    assert shown["objective"] == FORGOTTEN
+    assert f"@{NAME}: the message with the objective of G1 was deleted" in goal.posts()[-1].text
+    assert ODD not in (one.state_dir / "console/room.jsonl").read_text().encode().decode(
+        "unicode_escape"
+    )
 
 
 FORGOTTEN = "(forgotten)"

@@ -58,7 +58,7 @@ def test_others_lines_lose_the_words_alone_and_posts_still_tell_the_state(tmp_pa
     assert len(lines) == len(LINES)
     assert lines[2] == replace(LINES[2], shape=replace(SHAPE, body=""))  # type: ignore[type-var]
     assert isinstance(lines[3], SaidLine)
-    assert (lines[3].message.speaker, lines[3].message.text) == (BEN, "as … said: …")
+    assert (lines[3].message.speaker, lines[3].message.text) == (BEN, "as * said: *")
     assert isinstance(lines[4], Posted)
     assert (lines[4].shape.body, lines[4].shape.notes) == ("boats", ("",))
 
