@@ -123,6 +123,22 @@ async def test_resume_of_a_held_goal_says_which_cap_and_what_raises_it(bench: Be
     assert "`cap_person_usd`" in bench.last(thread)
 
 
+async def test_the_status_message_tells_of_a_limit_of_which_four_fifths_are_spent(
+    bench: Bench,
+) -> None:
+    bench.delivery.spending = Bills(shares=(Share("person", 82 * NANO // 10, 10 * NANO),))
+    thread, _ = await bench.start()
+    bench.clock.move(6)
+
+    await bench.deliver()
+    before = len(bench.posts)
+    await bench.say("status", thread)
+
+    [status] = [one for one in bench.posts.values() if one.buttons]
+    assert status.notes == ("⚠ 82 % of ann's $10 for today",)
+    assert len(bench.posts) == before + 1
+
+
 async def test_spend_today_sums_by_goal_and_tells_of_the_caps(bench: Bench) -> None:
     now = bench.clock.now()
     shares = (Share("person", 4 * NANO, 10 * NANO), Share("all", 5 * NANO, 50 * NANO))
