@@ -138,12 +138,11 @@ def room(
     """Show or set what a room is set to: goals, mentions, models, budget, caps, zone, keeping."""
     settings = context.obj.settings()
     if key is None or value is None:
-        told = _asked(settings, {"do": "room.show", "room": room})
-        rows = [row for row in told["settings"] if key in (None, row["key"])]
-        if key is not None and not rows:
-            # An alias, or a key that there is not: said by whoever knows.
-            _asked(settings, {"do": "room.set", "room": room, "key": key, "value": ""})
-        _print({**told, "settings": rows}, as_json, None) if as_json else _settings(rows)
+        told = _asked(settings, {"do": "room.show", "room": room, "key": key})
+        if as_json:
+            _print(told, as_json, None)
+        else:
+            _settings(told["settings"])
         return
     told = _asked(settings, {"do": "room.set", "room": room, "key": key, "value": value})
     _print(told, as_json, f"{told['key']} of {told['room']} is {told['shown']} now.")

@@ -59,7 +59,7 @@ class PeopleDesk:
             case {"do": "claim.new"}:
                 return {"code": await self._new_code(), "lasts_s": claims.LASTS_S}
             case {"do": "room.show", "room": str(room)}:
-                return await self._show(self._room(room))
+                return await self._show(self._room(room), str(request.get("key") or ""))
             case {"do": "room.set", "room": str(room), "key": str(key), "value": str(value)}:
                 return await self._set(self._room(room), key, value)
             case {"do": "people.gone", "who": str(who)}:
@@ -108,14 +108,17 @@ class PeopleDesk:
         await self._store.doors.open_claim(claims.code_hash(code), lasts_s=claims.LASTS_S)
         return code
 
-    async def _show(self, room: Place) -> dict[str, Any]:
+    async def _show(self, room: Place, word: str) -> dict[str, Any]:
+        only = key_named(word)
+        if word and only is None:
+            raise unknown_key(word, self._texts)
         await self._allow_list.load()
         settings, own = self._allow_list.settings(room), self._allow_list.kept(room)
         above = self._allow_list.kept(Place(room.network, room.workspace, ""))
         setters = sorted({kept.by for kept in (*own.values(), *above.values()) if kept.by})
         people = await self._store.rooms.people(setters)
         rows = []
-        for key in KEYS:
+        for key in KEYS if only is None else (only,):
             kept = own.get(key) or above.get(key)
             rows.append(
                 {

@@ -124,6 +124,14 @@ async def test_a_room_is_shown_and_set_and_told(bench: Bench, desk: PeopleDesk) 
     assert bench.last() == "This room's `budget_usd` is 3 now, set by the operator."
 
 
+async def test_one_setting_is_shown_by_whatever_name(desk: PeopleDesk) -> None:
+    shown = (await asked(desk, do="room.show", room="console", key="budget"))["settings"]
+
+    assert [row["key"] for row in shown] == ["budget_usd"]
+    with pytest.raises(BadInput, match="Did you mean `budget`"):
+        await desk({"do": "room.show", "room": "console", "key": "budgte"})
+
+
 async def test_all_rooms_are_set_at_once_and_one_may_differ(bench: Bench, desk: PeopleDesk) -> None:
     await asked(desk, do="room.set", room="*", key="mention", value="ask")
     everywhere = bench.allow_list.settings(room()).mention
