@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from adapters.telemetry.catalogue import table as metrics
 from bot.chat.texts import Texts
 from bot.chat.verbs import help_line, served
 from bot.goals.limits import Limits
@@ -76,6 +77,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "settings": settings,
     "all_settings": all_settings,
     "limits": limits,
+    "metrics": metrics,
 }
 
 
