@@ -16,7 +16,15 @@ from adapters.console.room import room_path
 from adapters.store.schema import HEAD
 from bot.goals.machine import replay
 from tests.adapters.store.releases.kept import RELEASES, unpack
-from tests.journeys.bot import COMMAND, Bot, Thread, assert_sound, environment, headway
+from tests.journeys.bot import (
+    COMMAND,
+    Bot,
+    Thread,
+    assert_sound,
+    environment,
+    headway,
+    until_called,
+)
 from tests.journeys.conftest import Begin
 from tests.journeys.test_full_disk import SMALL_DISK
 from tests.peers.messages_api import ROOT, BlockingMessagesApi
@@ -33,10 +41,17 @@ def test_after_a_restore_nothing_is_sent_twice_and_every_open_decision_is_still_
     asks, written = bot.goal("!script asks"), bot.goal("!script writes 1")
     asks.until("deciding")
     written.until("complete")
-    asked_later, works = bot.goal("!script asks_slowly 2"), bot.goal("!script slow 0.6 4")
-    works.until_true(lambda look: bool(look.events("CallStarted")))
+    for name in ("asked later", "long work"):
+        api.fault({"kind": "hang"}, contains=name)
+    asked_later, works = (
+        bot.goal("asked later !script asks"),
+        bot.goal("long work !script slow 0.2 2"),
+    )
+    for goal in (asked_later, works):
+        until_called(api, goal)
 
     backup = headway("backup", str(tmp_path / "backup"), "--json", env=bot.env)
+    api.ask("POST", "release")
     asked_later.until("deciding")
     asked_later.say("2")
     asked_later.until("complete")
