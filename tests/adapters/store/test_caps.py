@@ -505,7 +505,7 @@ async def open_of(bed: Bed, speaker: Speaker) -> Goal:
     session = (await bed.rooms.begin(bed.place())).session
     content = Content("theirs", owner)
     opened = GoalOpened(f"g{next(bed.ids)}", session, 0, owner, content.hash, DEFAULT_BUDGET)
-    return (await bed.journal.open(opened, [content])).goal  # type: ignore[no-any-return]
+    return (await bed.journal.open(opened, [content])).goal
 
 
 async def set_room(bed: Bed, room: str, **values: float) -> None:
