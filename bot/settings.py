@@ -127,23 +127,37 @@ class Settings(BaseSettings):
     budget_hours: float = Field(
         default=4.0, gt=0, description="Default budget of a goal, hours of active work."
     )
-    cap_person_usd: float = Field(10.0, ge=0, description="A day's dollars of a person's goals.")
-    cap_room_usd: float = Field(20.0, ge=0, description="A day's dollars of a room's goals.")
-    cap_all_usd: float = Field(50.0, ge=0, description="A day's dollars of all goals together.")
-    cap_person_tokens: int = Field(
-        10_000_000, ge=0, description="A day's tokens of a person, of models of unknown price."
+    cap_person_usd: float = Field(
+        default=10.0, ge=0, description="A day's dollars of a person's goals."
     )
-    cap_room_tokens: int = Field(20_000_000, ge=0, description="The same of a room.")
-    cap_all_tokens: int = Field(50_000_000, ge=0, description="The same of all together.")
-    live_goals_person: int = Field(3, ge=1, description="Live goals of a person; the next queue.")
-    live_goals_room: int = Field(10, ge=1, description="Live goals in a room; the next queue.")
-    live_goals_all: int = Field(50, ge=1, description="Live goals in all; the next queue.")
-    live_asks_person: int = Field(5, ge=1, description="A person's ordinary turns at once.")
+    cap_room_usd: float = Field(
+        default=20.0, ge=0, description="A day's dollars of a room's goals."
+    )
+    cap_all_usd: float = Field(
+        default=50.0, ge=0, description="A day's dollars of all goals together."
+    )
+    cap_person_tokens: int = Field(
+        default=10_000_000,
+        ge=0,
+        description="A day's tokens of a person, of models of unknown price.",
+    )
+    cap_room_tokens: int = Field(default=20_000_000, ge=0, description="The same of a room.")
+    cap_all_tokens: int = Field(default=50_000_000, ge=0, description="The same of all together.")
+    live_goals_person: int = Field(
+        default=3, ge=1, description="Live goals of a person; the next queue."
+    )
+    live_goals_room: int = Field(
+        default=10, ge=1, description="Live goals in a room; the next queue."
+    )
+    live_goals_all: int = Field(default=50, ge=1, description="Live goals in all; the next queue.")
+    live_asks_person: int = Field(default=5, ge=1, description="A person's ordinary turns at once.")
     keep_texts_days: float = Field(
-        90.0, gt=0, description="Days that texts live after their goal ended; a room may say its own."
+        default=90.0,
+        gt=0,
+        description="Days that texts live after their goal ended; a room may say its own.",
     )
     keep_workspaces_days: float = Field(
-        30.0, gt=0, description="Days that workspaces live after their goal ended."
+        default=30.0, gt=0, description="Days that workspaces live after their goal ended."
     )
     sandbox: Literal["bubblewrap", "none"] = Field(
         default="bubblewrap",
