@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
@@ -163,13 +164,10 @@ async def refs_of(
     """
     count = 0
     for first in range(0, len(goals), BITES):
-        part = goals[first : first + BITES]
-        found = await readers.do(
-            lambda r, part=part: {goal: _refs(r, goal, words) for goal in part}
-        )  # type: ignore[misc]
+        found = await readers.do(partial(_all_refs, goals[first : first + BITES], words))
         for goal, refs in found.items():
             if refs and not is_dry:
-                await writer.do(lambda tx, of=(goal, refs): _replace(tx, *of), lane="forgetting")  # type: ignore[misc]
+                await writer.do(partial(_replace, goal, refs), lane="forgetting")
             count += len(refs)
     return count
 
@@ -177,6 +175,12 @@ async def refs_of(
 def marked(ref: str) -> str:
     """The mark that stands in a reference's place: equal where the references were."""
     return ref if ref.startswith(REF) else REF + sha256(ref.encode()).hexdigest()[:16]
+
+
+def _all_refs(
+    goals: Sequence[str], words: Words | None, reader: Reader
+) -> dict[str, frozenset[str]]:
+    return {goal: _refs(reader, goal, words) for goal in goals}
 
 
 def _refs(reader: Reader, goal: str, words: Words | None) -> frozenset[str]:
@@ -201,7 +205,7 @@ def _walk(value: Any, found: set[str]) -> None:
             _walk(one, found)
 
 
-def _replace(tx: Transaction, goal: str, refs: frozenset[str]) -> None:
+def _replace(goal: str, refs: frozenset[str], tx: Transaction) -> None:
     row = tx.one(_GOAL, of_goal=goal)
     with overwriting(tx), _journal_open(tx):
         for position, data, changes in tx.all(_EVENTS, of_goal=goal):

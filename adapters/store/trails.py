@@ -61,7 +61,9 @@ def trail_of(reader: Reader, person: str) -> Trail:
     goals = reader.all(GOALS, of_person=person)
     heard = reader.all(_HEARD)
     mates = _Mates.of(heard, person)
-    own, shared, folders = [], [], []
+    own: list[Spot] = []
+    shared: list[Spot] = []
+    folders: list[str] = []
     for id, kind, room, thread, network, workspace, name in _spots(reader, person, heard, goals):
         spot = Spot(id, place_of(network, workspace, name, thread))
         is_shared = kind == "mail" or _is_shared(reader, person, id, mates.were_in(room, thread))

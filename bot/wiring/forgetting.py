@@ -72,7 +72,9 @@ class _Purge:
 class PurgeDesk:
     """Answers requests about purges; what was asked for is looked at until it is over."""
 
-    def __init__(self, forgetter: Forgetter, known: Callable[[str], Any]) -> None:
+    def __init__(
+        self, forgetter: Forgetter, known: Callable[[str], Awaitable[Sequence[Known]]]
+    ) -> None:
         self._forgetter, self._known = forgetter, known
         self._purges: dict[int, _Purge] = {}
         self._tasks: set[asyncio.Task[None]] = set()

@@ -10,7 +10,7 @@ from adapters.console.connection import ConsoleChat
 from adapters.console.parse import Posted, Taken, room
 from adapters.console.room import RoomFile, room_path
 from bot.errors import StoreUnusable, Wait
-from bot.ports.chat import Chat, Incoming, Place, Speaker
+from bot.ports.chat import Arrival, Chat, Place, Speaker
 from tests.contracts.chat import ChatContract, a_post
 from tests.doubles.clock import HandClock
 
@@ -85,10 +85,10 @@ async def test_what_was_said_and_not_taken_is_given_again_after_a_restart(
     chat: ConsoleChat, tmp_path: Path
 ) -> None:
     said = await chat.say(ANN, "/goal write a haiku")
-    heard: list[Incoming] = []
+    heard: list[Arrival] = []
     got_it = asyncio.Event()
 
-    async def receive(message: Incoming) -> None:
+    async def receive(message: Arrival) -> None:
         heard.append(message)
         got_it.set()
 
@@ -107,7 +107,7 @@ async def test_what_was_said_and_not_taken_is_given_again_after_a_restart(
 async def test_a_message_whose_storing_fails_stays_untaken(chat: ConsoleChat) -> None:
     await chat.say(ANN, "/goal write a haiku")
 
-    async def receive(message: Incoming) -> None:
+    async def receive(message: Arrival) -> None:
         raise RuntimeError("the database is gone")
 
     with pytest.raises(RuntimeError, match="gone"):
@@ -126,7 +126,7 @@ async def test_what_is_out_of_reach_for_a_while_costs_nothing_that_was_said(
     kept = path.read_bytes()
     heard: list[str] = []
 
-    async def receive(message: Incoming) -> None:
+    async def receive(message: Arrival) -> None:
         heard.append(message.id)
         if is_file and len(heard) == 1:
             path.unlink()
@@ -157,7 +157,7 @@ async def test_a_flood_is_given_in_its_order_and_many_at_a_time(chat: ConsoleCha
     at_once: list[int] = []
     running = 0
 
-    async def receive(message: Incoming) -> None:
+    async def receive(message: Arrival) -> None:
         nonlocal running
         begun.append(message.id)
         running += 1

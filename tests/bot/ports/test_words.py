@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bot.ports.words import MARK, Words, telling
 
 MARKS = st.text(
-    alphabet=st.characters(exclude_categories=("Cs",), exclude_characters="\0\n\r"),
+    alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0\n\r"),
     min_size=12,
     max_size=40,
 ).filter(lambda text: len(text.strip()) >= 12)
