@@ -211,7 +211,10 @@ def _show(tx: Transaction, scope: str) -> None:
     at, writes = tx.now(), Writes()
     for goal, session, seq, opened_at in tx.all(_SHOWN[kind], **of):
         key = f"{goal}:status:{seq}.{round(at * 1000)}"
-        queue(writes, key, "status", session, at, goal=goal, not_before=opened_at + STATUS_AFTER_S)
+        queue(
+            writes, key, "status", session, at, goal=goal, not_before=opened_at + STATUS_AFTER_S,
+            statement=queries.INSERT_STATUS,
+        )  # fmt: skip
     tx.write(writes)
 
 

@@ -315,11 +315,13 @@ async def run_until_stopped(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped)
     async with signs_of_life(), running(settings, around) as bot:
-        bot.drain.done = stop.set
+        drained = asyncio.Event()
+        bot.drain.done = drained.set
         tell(READY)
         if on_ready is not None:
             on_ready()
-        waits = {asyncio.create_task(stop.wait()), asyncio.create_task(bot.until_broken())}
+        ends = (stop.wait(), drained.wait(), bot.until_broken())
+        waits = {asyncio.create_task(end) for end in ends}
         done, pending = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         tell(STOPPING)
         for task in pending:

@@ -1,6 +1,7 @@
 """Sweeps: rung, and known to be late when they are."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 
 import pytest
@@ -78,6 +79,24 @@ async def test_a_sweep_that_raises_is_in_time_for_its_next_ring(alarms: Alarms) 
     await asyncio.sleep(0)
 
     assert alarms.lateness()["due"] < 1.0
+
+
+async def test_a_sweep_that_hangs_is_not_told_of_at_each_ring(
+    alarms: Alarms, caplog: pytest.LogCaptureFixture
+) -> None:
+    rung = []
+
+    async def sweep() -> None:
+        rung.append(1)
+        await asyncio.sleep(60)
+
+    alarms.add("due", sweep, 0.02)
+    with caplog.at_level(logging.INFO):
+        alarms.start()
+        await asyncio.sleep(0.3)
+
+    assert rung == [1]
+    assert [record.message for record in caplog.records if "skipped" in record.message] == []
 
 
 async def hold_up(seconds: float) -> None:
