@@ -9,6 +9,7 @@ from sqlalchemy import Select, func, select, text
 from adapters.store import queries
 from adapters.store.readers import Readers
 from adapters.store.statements import Reader, Row
+from adapters.store.step_sums import StepSums, Sums
 from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
 from bot.goals.money import Usage
@@ -16,7 +17,7 @@ from bot.ports.figures import Calls, Now, Reserved, Totals, Waiting
 
 _T: Final = METADATA.tables
 _A, _G, _I, _O = queries.AUDIT, queries.GOAL, queries.INBOX, queries.OUTBOX
-_C, _E, _S, _R = queries.RESERVATION, queries.ENDPOINT, queries.STEP, queries.ROOM
+_C, _E, _R = queries.RESERVATION, queries.ENDPOINT, queries.ROOM
 _HOLD, _INCIDENT, _TALLY = _T["hold"], _T["incident"], _T["tally"]
 
 HEARD_OF: Final = 500
@@ -64,13 +65,6 @@ _ALL_WAITS: Final = select(queries.WAIT.c.kind, func.count()).group_by(queries.W
 _AUDITS: Final = select(_A.c.verdict, _A.c.failure, func.count()).group_by(
     _A.c.verdict, _A.c.failure
 )
-_SUMS: Final = (
-    _S.c.input, _S.c.cache_write_5m, _S.c.cache_write_1h, _S.c.cache_read, _S.c.output,
-    _S.c.server_tools, _S.c.nano_usd, _S.c.estimated_tokens, _S.c.estimated_nano_usd,
-)  # fmt: skip
-_STEPS: Final = select(
-    _S.c.kind, _S.c.name, _S.c.state, func.count(), *(func.sum(column) for column in _SUMS)
-).group_by(_S.c.kind, _S.c.name, _S.c.state)
 _POSTS: Final = _counted(_O.c.state, "state NOT IN ('pending', 'claimed', 'unknown')")
 
 
@@ -88,6 +82,7 @@ class StoreFigures:
     def __init__(self, readers: Readers, clock: Callable[[], float] = time.time) -> None:
         self._readers = readers
         self._clock = clock
+        self._steps = StepSums()
 
     async def now(self) -> Now:
         """What is open."""
@@ -95,7 +90,7 @@ class StoreFigures:
 
     async def totals(self) -> Totals:
         """What there ever was."""
-        return await self._readers.do(_totals)
+        return await self._readers.do(self._totals)
 
     def _now(self, reader: Reader) -> Now:
         return Now(
@@ -115,20 +110,21 @@ class StoreFigures:
             spent={day: (int(tokens), int(nano)) for day, tokens, nano in reader.all(_SPENT)},
         )
 
-
-def _totals(reader: Reader) -> Totals:
-    audits = reader.all(_AUDITS)
-    steps = reader.all(_STEPS)
-    return Totals(
-        goals=_counts(reader.all(_FINAL)),
-        turns=_counts(reader.all(_TURNS)),
-        waits=_counts(reader.all(_ALL_WAITS)),
-        verdicts={verdict: int(n) for verdict, _, n in audits if verdict},
-        audits_failed={failure: int(n) for _, failure, n in audits if failure},
-        calls=tuple(_calls(row) for row in steps if row[0] == "call"),
-        tools={(name, state): int(n) for kind, name, state, n, *_ in steps if kind == "tool"},
-        posts=_counts(reader.all(_POSTS)),
-    )
+    def _totals(self, reader: Reader) -> Totals:
+        audits = reader.all(_AUDITS)
+        steps = sorted(self._steps.read(reader).items())
+        return Totals(
+            goals=_counts(reader.all(_FINAL)),
+            turns=_counts(reader.all(_TURNS)),
+            waits=_counts(reader.all(_ALL_WAITS)),
+            verdicts={verdict: int(n) for verdict, _, n in audits if verdict},
+            audits_failed={failure: int(n) for _, failure, n in audits if failure},
+            calls=tuple(
+                _calls(role, state, sums) for (kind, role, state), sums in steps if kind == "call"
+            ),
+            tools={(name, state): sums[0] for (kind, name, state), sums in steps if kind == "tool"},
+            posts=_counts(reader.all(_POSTS)),
+        )
 
 
 def _counts(rows: Sequence[Row]) -> dict[str, int]:
@@ -145,7 +141,6 @@ def _scopes(rows: Sequence[Row]) -> dict[str, int]:
     return {kind: kinds.count(kind) for kind in sorted(set(kinds))}
 
 
-def _calls(row: Row) -> Calls:
-    _, role, outcome, calls, *sums = row
-    numbers = [int(number or 0) for number in sums]
-    return Calls(role, outcome, int(calls), Usage(*numbers[:6]), *numbers[6:])
+def _calls(role: str, outcome: str, sums: Sums) -> Calls:
+    calls, *numbers = sums
+    return Calls(role, outcome, calls, Usage(*numbers[:6]), *numbers[6:])

@@ -1,10 +1,18 @@
 """What every store can count."""
 
+import random
+from typing import Any
+
+import pytest
+
+from adapters.store import step_sums
+from adapters.store.figures import StoreFigures
 from bot.goals.events import (
     Audited,
     AuditFailed,
     CallLost,
     CallReleased,
+    CallSettled,
     CallStarted,
     Cancelled,
     ToolEnded,
@@ -144,3 +152,67 @@ class FiguresContract:
         await bed.leases.claim("two.2", limit=5)
 
         assert bed.leases.takeovers == 1
+
+    @pytest.mark.parametrize("margin", [0, 3, 1_000])
+    async def test_sums_that_are_kept_up_are_those_of_a_first_look(
+        self, bed: Bed, margin: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(step_sums, "MARGIN", margin)
+        chance = random.Random(margin)
+        goals = [await bed.work() for _ in range(4)]
+        for n in range(30):
+            goal = chance.choice(goals)
+            await bed.commit(goal, *chance.choice(_happenings(f"{n}")))
+            if n % 5 == 0:
+                goals.append(await bed.work())
+                await bed.turn(await bed.open())
+            if chance.random() < 0.7:
+                assert await bed.figures.totals() == await _looked(bed)
+
+        assert await bed.figures.totals() == await _looked(bed)
+
+    async def test_a_goal_that_moves_after_it_was_forgotten_is_counted_all_the_same(
+        self, bed: Bed, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(step_sums, "KEPT_S", -1.0)
+        goal = await bed.work()
+        await bed.commit(goal, CallStarted("c", "agent", "m", 1_000, 5_000))
+        await bed.figures.totals()
+        await bed.commit(goal, Cancelled("p"))
+        await bed.figures.totals()
+
+        await bed.commit(goal, CallSettled("c", Usage(input=7), 700))
+        totals = await bed.figures.totals()
+
+        assert totals == await _looked(bed)
+        assert [(one.outcome, one.usage.input) for one in totals.calls] == [("settled", 7)]
+
+    async def test_only_goals_that_moved_are_added_up_again(
+        self, bed: Bed, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await bed.turn(await bed.open())
+        await bed.figures.totals()
+        monkeypatch.setattr(step_sums, "_begin", None)
+
+        await bed.turn(await bed.open())
+        totals = await bed.figures.totals()
+
+        assert sum(one.calls for one in totals.calls) == 2
+
+
+async def _looked(bed: Bed) -> Totals:
+    return await StoreFigures(bed.figures._readers).totals()
+
+
+def _happenings(name: str) -> list[tuple[Any, ...]]:
+    call = CallStarted(f"c{name}", "agent", "m", 1_000, 5_000)
+    settled = CallSettled(f"c{name}", Usage(input=3, output=1), 11)
+    return [
+        (call,),
+        (call, settled),
+        (call, CallLost(f"c{name}")),
+        (call, CallLost(f"c{name}"), settled),
+        (call, CallReleased(f"c{name}")),
+        (ToolStarted(f"t{name}", "bash", "workspace"),),
+        (ToolStarted(f"t{name}", "read", "none"), ToolEnded(f"t{name}", "error", "h")),
+    ]
