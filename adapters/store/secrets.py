@@ -7,9 +7,9 @@ no row is sealed under a key that another process is about to drop.
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import bindparam, delete, select
 
@@ -22,6 +22,7 @@ from adapters.store.writer import Writer
 from bot.errors import SecretsUnusable
 from bot.ports.secrets import Kind, Named, Sealed, Sealing
 
+T = TypeVar("T")
 LOCK: Final = "secret"
 _S: Final = METADATA.tables["secret"]
 _HERE: Final = (_S.c.kind == bindparam("of_kind"), _S.c.name == bindparam("of_name"))
@@ -96,7 +97,7 @@ class StoreSecrets:
                 raise KeyError(f"There is no {kind} {name}.")
             return self._sealing.unseal(_named(row), row[-1])
 
-        return await self._readers.do(query)
+        return await self._opening(query)
 
     async def names(self) -> tuple[Named, ...]:
         """All of them by kind and name, without their values."""
@@ -105,7 +106,7 @@ class StoreSecrets:
 
     async def values(self) -> Mapping[Named, str]:
         """All of them. Raises SecretsUnusable for the first one that does not open."""
-        return await self._readers.do(lambda reader: self._opened(reader.all(_ALL)))
+        return await self._opening(lambda reader: self._opened(reader.all(_ALL)))
 
     async def remove(self, kind: Kind, name: str) -> bool:
         """Forget one; false where there was none."""
@@ -124,6 +125,13 @@ class StoreSecrets:
         if is_made and not keeps_old:
             await self._writer.do(self._drop)
         return count
+
+    async def _opening(self, query: Callable[[Reader], T]) -> T:
+        """Read, and once more where keys may have been changed between the rows and the key file."""
+        try:
+            return await self._readers.do(query)
+        except SecretsUnusable:
+            return await self._readers.do(query)
 
     def _reseal(self, tx: Transaction) -> int:
         tx.alone(LOCK)

@@ -6,6 +6,7 @@ Rule 2: whoever holds the state folder works; other commands speak to it, or onl
 """
 
 import asyncio
+import contextlib
 import gc
 import io
 import logging
@@ -82,9 +83,16 @@ class Given:
 
     def settings(self) -> Settings:
         """The settings, with flags before all else. Raises BadSettings."""
+        settings = self.read()
+        configure(settings.log_level, settings.log_format)
+        # The log has only now what writes it.
+        know(settings)
+        return settings
+
+    def read(self) -> Settings:
+        """The settings, whose secrets are known from now on. Raises BadSettings."""
         flags: dict[str, Any] = {} if self.state_dir is None else {"state_dir": self.state_dir}
         settings = read_settings(self.config, **flags)
-        configure(settings.log_level, settings.log_format)
         know(settings)
         return settings
 
@@ -237,6 +245,9 @@ def doctor(
     from bot.doctor import checkup
 
     given = _given(context)
+    with contextlib.suppress(HeadwayError):
+        # Where they cannot be read, that is what it says.
+        given.read()
     look = checkup.run if part == "all" else checkup.run_sandbox
     raise typer.Exit(look(given.config, state_dir=given.state_dir, as_json=as_json))
 
