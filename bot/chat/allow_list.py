@@ -139,8 +139,10 @@ class AllowList:
         return place
 
     def admins(self, place: Place) -> tuple[str, ...]:
-        """The names of the room's admins whom the list names as persons."""
-        names = [
+        """The names of the room's admins: its operators, and whom the list names as persons."""
+        at = (place.network, place.workspace)
+        names = sorted(id for *where, id in self._register.operators if tuple(where) == at)
+        names += [
             entry.subject.name or entry.subject.id
             for entry in self._register.entries
             if entry.role == "admin"

@@ -210,7 +210,7 @@ async def test_asking_for_access_posts_one_card_to_the_admins(bench: Bench) -> N
     assert len(told) == 2
     assert "Asked. Whoever looks after this room decides." in told
     card = next(text for text in told if "asks for access" in text)
-    assert card.startswith("@dora: eve asks for access. `/goal allow @eve` lets them start goals")
+    assert card.startswith("@ann @dora: eve asks for access. `/goal allow @eve` lets them start goals")
     assert card.endswith("[Allow]")
     await bench.say("/goal allow @eve")
     assert await roles(bench, EVE) == {"user"}

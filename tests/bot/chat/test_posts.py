@@ -124,6 +124,9 @@ CASES = {
     "cap_of_a_room": lambda: a_cap("room", NANO // 20),
     "cap_of_all_in_tokens": lambda: a_cap("all", 50_000_000, in_tokens=True),
     "status_paused": lambda: a_post("status", replace(GOAL, state=State.PAUSED, by="p2")),
+    "status_owner_lost": lambda: a_post(
+        "status", replace(GOAL, state=State.PAUSED, by="", reason="owner_lost:removed")
+    ),
     "status_deciding": lambda: a_post("status", asking("question", "question")),
     "status_unknown_price": lambda: a_post("status", UNPRICED),
     "status_complete": lambda: a_post("status", DONE, tasks=True),
