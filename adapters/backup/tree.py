@@ -98,7 +98,7 @@ class _Walk:
             os.close(source)
 
     def _entry(self, source: int, to: int | None, names: Names) -> Iterator[Entry]:
-        name, path = names[-1], "/".join(names)
+        name, path, target = names[-1], "/".join(names), ""
         try:
             kind = os.stat(name, dir_fd=source, follow_symlinks=False).st_mode
             if stat.S_ISLNK(kind):

@@ -20,7 +20,7 @@ from adapters.store.restored import Origin, settle
 from adapters.store.statements import SQLITE as DIALECT
 from adapters.store.statements import Compiler
 from adapters.store.transaction import Transaction
-from bot.errors import StoreUnusable
+from bot.errors import StoreBusy, StoreUnusable
 from bot.ports.restored import RestoreReport
 
 Kind = Literal["sqlite", "postgresql"]
@@ -181,8 +181,9 @@ def _keep_beside(path: Path, beside: str) -> str:
         for end in ("-wal", "-shm"):
             if path.with_name(path.name + end).exists():
                 shutil.copy2(path.with_name(path.name + end), f"{path}.{beside}{end}")
-        if sqlite.translated(error, path).exit_code == sqlite.StoreBusy.exit_code:
-            raise sqlite.translated(error, path) from error
+        ours = sqlite.translated(error, path)
+        if isinstance(ours, StoreBusy):
+            raise ours from error
     os.link(path, f"{path}.{beside}")
     for end in ("-wal", "-shm"):
         path.with_name(path.name + end).unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from adapters.backup.tree import DEPTH_MOST, Entry, copy_tree, read_tree
 
 NAMES = st.text(
-    st.characters(blacklist_characters="/\0", blacklist_categories=("Cs",)), min_size=1, max_size=8
+    st.characters(exclude_characters="/\0", exclude_categories=("Cs",)), min_size=1, max_size=8
 ).filter(lambda name: name not in (".", ".."))
 FILES = st.dictionaries(st.tuples(NAMES, NAMES), st.binary(max_size=64), max_size=6)
 
@@ -190,6 +190,6 @@ def test_no_descriptor_stays_open(source: Path, tmp_path: Path) -> None:
     list(copy_tree(source, tmp_path / "one"))
     broken = copy_tree(source, tmp_path / "two")
     next(broken)
-    broken.close()
+    del broken
 
     assert len(os.listdir("/proc/self/fd")) == before

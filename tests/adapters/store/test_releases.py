@@ -110,12 +110,10 @@ def test_a_newer_database_is_refused_by_every_way_in_on_postgres(
         connection.execute("CREATE TABLE alembic_version (version_num text)")
         connection.execute("INSERT INTO alembic_version VALUES ('9999')")
 
-    for way in (
-        lambda: upkeep.upgrade(url, state_dir=tmp_path, told=nobody),
-        lambda: upkeep.back_up(url, state_dir=tmp_path, folder=tmp_path, told=nobody),
-    ):
-        with pytest.raises(StoreUnusable, match="schema 9999"):
-            way()
+    with pytest.raises(StoreUnusable, match="schema 9999"):
+        upkeep.upgrade(url, state_dir=tmp_path, told=nobody)
+    with pytest.raises(StoreUnusable, match="schema 9999"):
+        upkeep.back_up(url, state_dir=tmp_path, folder=tmp_path, told=nobody)
 
 
 def test_a_newer_database_is_refused_by_every_way_in(tmp_path: Path) -> None:
@@ -126,12 +124,11 @@ def test_a_newer_database_is_refused_by_every_way_in(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'headway.db'}"
     (tmp_path / "backup").mkdir()
 
-    for way in (
-        lambda: upkeep.upgrade(url, state_dir=tmp_path, told=nobody),
-        lambda: upkeep.back_up(url, state_dir=tmp_path, folder=tmp_path / "backup", told=nobody),
-    ):
-        with pytest.raises(StoreUnusable, match=r"schema 9999.*install the Headway that wrote it"):
-            way()
+    refused = r"schema 9999.*install the Headway that wrote it"
+    with pytest.raises(StoreUnusable, match=refused):
+        upkeep.upgrade(url, state_dir=tmp_path, told=nobody)
+    with pytest.raises(StoreUnusable, match=refused):
+        upkeep.back_up(url, state_dir=tmp_path, folder=tmp_path / "backup", told=nobody)
 
 
 async def _checked(url: str, state_dir: Path) -> dict[str, str]:

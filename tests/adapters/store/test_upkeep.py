@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -212,13 +213,13 @@ async def test_later_posts_of_goals_of_before_are_looked_up_and_those_of_new_goa
         ]
         new = await bed.open(place=bed.place("slack"))
         for goal in (old, new):
-            await store.writer.do(lambda tx, goal=goal: _queue(tx, goal))
+            await store.writer.do(partial(_queue, goal))
         await store.outbox.say(old.session, "reply:new", "hello")
 
         found = {
             post.key: post
             for network in ("console", "slack")
-            for post in await store.outbox.claim(network, limit=100)  # type: ignore[arg-type]
+            for post in await store.outbox.claim(network, limit=100)
         }
         for key in list(found):
             await store.outbox.sent(key, "there")
@@ -418,7 +419,7 @@ def test_a_damaged_database_is_not_taken_for_a_backup(tmp_path: Path) -> None:
     assert list((tmp_path / "backup").iterdir()) == []
 
 
-def _queue(tx: Any, goal: Any) -> None:
+def _queue(goal: Any, tx: Any) -> None:
     from adapters.store.posts import queue
     from adapters.store.statements import Writes
 

@@ -17,7 +17,7 @@ from adapters.backup.folder import read_manifest
 from adapters.backup.manifest import FILE
 from adapters.store import schema
 from bot.errors import AlreadyOwned, BadInput, HeadwayError, StoreUnusable
-from bot.settings import Settings
+from bot.settings import Settings, read_settings
 from bot.wiring.folder import UNFINISHED, owned, prepare_folder
 from bot.wiring.upkeep import Restore, back_up, restore, upgrade
 from tests.adapters.store.releases.kept import RELEASES, Kept, unpack
@@ -35,7 +35,7 @@ def _nobody(step: str, done: int, total: int) -> None:
 def state(tmp_path: Path) -> tuple[Settings, Kept]:
     """A state folder at today's schema, with goals and files."""
     kept = unpack(RELEASES[0], tmp_path / "state")
-    settings = Settings(state_dir=tmp_path / "state", database="")
+    settings = read_settings(state_dir=tmp_path / "state", database="")
     upgrade(settings, _nobody)
     return settings, kept
 
@@ -47,7 +47,7 @@ def _backed_up(settings: Settings, name: str = "backup") -> Path:
 
 
 def _elsewhere(settings: Settings, name: str = "other") -> Settings:
-    return Settings(state_dir=settings.state_dir.parent / name, database="")
+    return read_settings(state_dir=settings.state_dir.parent / name, database="")
 
 
 def _held(settings: Settings) -> list[str]:
@@ -116,7 +116,7 @@ def test_a_backup_among_the_goals_files_is_refused(state: tuple[Settings, Kept])
 
 
 def test_without_a_database_there_is_nothing_to_back_up(tmp_path: Path) -> None:
-    settings = Settings(state_dir=tmp_path / "empty", database="")
+    settings = read_settings(state_dir=tmp_path / "empty", database="")
 
     with pytest.raises(StoreUnusable, match="nothing to back up"):
         back_up(settings, tmp_path / "backup", {}, _nobody)

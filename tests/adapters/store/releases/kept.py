@@ -73,8 +73,8 @@ def load(release: str, path: Path, url: str) -> None:
                     for name, value in zip(columns, row, strict=True)
                 ]
                 connection.execute(insert, values)
-        for table, column in (("event", "position"), ("inbox", "sequence"), ("outbox", "sequence")):
+        for name, column in (("event", "position"), ("inbox", "sequence"), ("outbox", "sequence")):
             connection.execute(
-                f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column}))"
-                f" FROM {table}"
+                f"SELECT setval(pg_get_serial_sequence('{name}', '{column}'), max({column}))"
+                f" FROM {name}"
             )
