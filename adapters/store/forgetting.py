@@ -66,6 +66,11 @@ _HELD: Final = select(_L.c.goal).where(
 _POSTS: Final = queries.set_in(_O, "state").where(
     _O.c.session == bindparam("of_session"), text("outbox.state IN ('pending', 'unknown')")
 )
+_TOLD: Final = _T["told"]
+_NOTES: Final = select(_O.c.key, _O.c.reason).where(text("outbox.goal IS NULL"))
+_SET_NOTE: Final = queries.set_in(_O, "key", "reason").where(_O.c.key == bindparam("of_key"))
+_TOLD_KEYS: Final = select(_TOLD.c.key)
+_UNTELL: Final = _TOLD.delete().where(_TOLD.c.key == bindparam("of_key"))
 _UNGRANT: Final = _GRANT.delete().where(_GRANT.c.person == bindparam("of_person"))
 _UNOFFER: Final = _T["offer"].delete().where(_T["offer"].c.to_person == bindparam("of_person"))
 _RENAME: Final = queries.set_in(_P, "external", "name", "gone_at").where(
@@ -159,6 +164,9 @@ class StoreForgetting:
             count = await self._loose(trail.words, table, keys, columns, is_dry=is_dry)
             if count:
                 yield Step("note", count)
+        count = await self._keys(trail.words, is_dry=is_dry)
+        if count:
+            yield Step("note", count)
         person = trail.person.id
 
         def job(tx: Transaction) -> int:
@@ -253,6 +261,22 @@ class StoreForgetting:
         if found and not is_dry:
             await self._writer.do(job)
         return len(found)
+
+    async def _keys(self, words: Words, *, is_dry: bool) -> int:
+        """Take their names out of keys under which something was said once."""
+        posts = [row for row in await self._all(_NOTES) if any(map(words.names_in, row))]
+        told = [key for [key] in await self._all(_TOLD_KEYS) if words.names_in(key)]
+
+        def job(tx: Transaction) -> None:
+            for key, reason in posts:
+                new = f"forgotten:{token_hex(8)}" if words.names_in(key) else key
+                tx.run(_SET_NOTE, of_key=key, key=new, reason=words.without(reason))
+            for key in told:
+                tx.run(_UNTELL, of_key=key)
+
+        if (posts or told) and not is_dry:
+            await self._writer.do(job)
+        return len(posts) + len(told)
 
     async def _all(self, statement: Statement, **parameters: object) -> list[Row]:
         return await self._readers.do(lambda reader: reader.all(statement, **parameters))

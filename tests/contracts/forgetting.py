@@ -119,6 +119,7 @@ async def scene(bed: Bed) -> Scene:
     await steer(bed, shared, other, BEN, "Ann MRK-name is right")
     session = await bed.rooms.begin(Place("console", "w", ROOM))
     await bed.outbox.say(session.session, f"k{next(bed.ids)}", "G1 find MRK-objective")
+    await bed.outbox.say(session.session, f"secret:{ANN.id}:{next(bed.ids)}", "a note")
     ann, ben = [await bed.rooms.person("console", who) for who in (ANN, BEN)]
     return Scene(ann, ben, own, shared)
 
