@@ -26,7 +26,7 @@ from adapters.telemetry.logs import configure
 from bot.cli import init as init_command
 from bot.cli import operate, people, purge, spend, status, upkeep
 from bot.cli.config import app as config_commands
-from bot.cli.exits import know, wrap_streams
+from bot.cli.exits import KNOWN, know, wrap_streams
 from bot.cli.secret import app as secret_commands
 from bot.errors import HeadwayError, Ours
 from bot.settings import Settings, read_settings
@@ -196,7 +196,7 @@ def chat(
 def run(context: typer.Context) -> None:
     """Work at the goals until stopped, without a terminal."""
     from bot.chat.texts import Texts
-    from bot.wiring import run_until_stopped
+    from bot.wiring import Around, run_until_stopped
 
     settings = _given(context).settings()
 
@@ -205,7 +205,7 @@ def run(context: typer.Context) -> None:
             told = Texts()("terminal.running", pid=os.getpid(), folder=settings.state_dir)
             sys.stderr.write(told + "\n")
 
-    _wait(run_until_stopped(settings, on_ready=ready))
+    _wait(run_until_stopped(settings, Around(redactor=KNOWN), on_ready=ready))
 
 
 @app.command()

@@ -21,6 +21,7 @@ from adapters.console.seat import Seat
 from bot.chat.parse import COMMAND, opens_thread, parse
 from bot.chat.texts import Texts
 from bot.chat.verbs import served
+from bot.cli.exits import KNOWN
 from bot.errors import AlreadyOwned, BadInput, HeadwayError, Ours
 from bot.ports.chat import Speaker
 from bot.settings import Settings
@@ -54,11 +55,11 @@ async def chat(
         return await _joined(settings, objective, until_settled, person)
     async with AsyncExitStack() as stack:
         with Console(stderr=True).status(texts("terminal.starting")):
-            from bot.wiring import running
+            from bot.wiring import Around, running
 
             bot = None
             try:
-                bot = await stack.enter_async_context(running(settings))
+                bot = await stack.enter_async_context(running(settings, Around(redactor=KNOWN)))
             except AlreadyOwned:
                 # Another one that started at the same moment was faster: it is joined.
                 if not await _is_served(settings.state_dir):

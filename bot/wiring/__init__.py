@@ -12,7 +12,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any, Final, cast
 
@@ -97,6 +97,8 @@ class Around:
     model: Wrap = _as_it_is
     sandbox: Wrap = _as_it_is
     chat: Wrap = _as_it_is
+    redactor: Redactor = field(default_factory=Redactor)
+    """What knows the secrets of the process, where more than its parts has to know them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
     async with AsyncExitStack() as stack:
         # Built in this order, so that a part may speak only of those before it.
         stack.enter_context(owned(settings.state_dir))
-        redactor = Redactor()
+        redactor = around.redactor
         learn_settings(redactor, settings)
         redact_with(redactor.text)
         watch = await stack.enter_async_context(watching(settings, clock, redactor))
