@@ -25,6 +25,7 @@ from adapters.backup.manifest import Manifest, differences
 from adapters.backup.tree import Entry, copy_tree, read_tree
 from adapters.sandbox.inside.limits import SCRATCH
 from adapters.store import schema, upkeep
+from adapters.store.look import look
 from adapters.store.open import is_shared
 from adapters.store.restored import Origin
 from bot.errors import BadInput, HeadwayError, StoreUnusable
@@ -84,7 +85,10 @@ def back_up(settings: Settings, place: Path, shown: object, told: Told) -> Manif
             home=known_identity(files),
             console=known_identity(settings.state_dir),
             entries=entries,
-            left_out=tuple(_in_workspaces(entry) for entry in copied if entry.why),
+            left_out=(
+                *_elsewhere(settings),
+                *(_in_workspaces(entry) for entry in copied if entry.why),
+            ),
         )
         folders.write_manifest(folder, manifest)
     return manifest
@@ -219,6 +223,16 @@ def _copied(files: Path, to: Path, told: Told) -> Iterator[Entry]:
         without=lambda names: names == (NAME,),
         told=_summed(WORKSPACES, 0, told),
     )
+
+
+def _elsewhere(settings: Settings) -> Iterator[Entry]:
+    """The folders of workspaces of other machines: their files are not to be had here."""
+    if is_shared(settings.database_url):
+        here = known_identity(settings.workspaces_dir)
+        for home, goals in look(settings.database_url, state_dir=settings.state_dir).homes.items():
+            if home != here:
+                have = "1 live goal has its" if goals == 1 else f"{goals} live goals have their"
+                yield Entry(home, why=f"{have} files there: back that folder up as well")
 
 
 def _origin(settings: Settings, manifest: Manifest) -> Origin:

@@ -50,7 +50,12 @@ def begin(postgres: Postgres, api: Api, sandbox: str, tmp_path: Path) -> Iterato
 def test_a_state_is_restored_into_another_database_and_folder_and_goes_on_there(
     begin: Begin, postgres: Postgres, api: Api, tmp_path: Path
 ) -> None:
-    bot = begin("a", database=postgres.url(postgres.create())).start()
+    url = postgres.url(postgres.create())
+    bot = begin("a", database=url).start()
+    away = bot.goal("!script waits 3600")
+    away.until("waiting")
+    with psycopg.connect(url) as found:
+        found.execute("UPDATE session SET home = 'elsewhere' WHERE thread = %s", (away.id,))
     asks, written = bot.goal("!script asks"), bot.goal("!script writes 1")
     asks.until("deciding")
     written.until("complete")
@@ -77,6 +82,11 @@ def test_a_state_is_restored_into_another_database_and_folder_and_goes_on_there(
     works.until("complete")
 
     assert backup.returncode == 0, backup.stderr
+    [left_out] = json.loads(backup.stdout)["left_out"]
+    assert left_out == {
+        "path": "elsewhere",
+        "why": "1 live goal has its files there: back that folder up as well",
+    }
     assert json.loads(done.stdout)["report"]["goals"]["deciding"] == 1
     keys = [post.key for post in other.posts() if not post.is_edit]
     assert len(keys) == len(set(keys))

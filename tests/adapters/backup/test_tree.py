@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from adapters.backup.tree import DEPTH_MOST, Entry, copy_tree, read_tree
 
 NAMES = st.text(
-    st.characters(exclude_characters="/\0", exclude_categories=("Cs",)), min_size=1, max_size=8
+    st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=8
 ).filter(lambda name: name not in (".", ".."))
 FILES = st.dictionaries(st.tuples(NAMES, NAMES), st.binary(max_size=64), max_size=6)
 
