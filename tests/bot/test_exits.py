@@ -37,5 +37,5 @@ def test_the_log_knows_what_the_settings_hold() -> None:
         logging.getLogger().removeHandler(handler)
 
     assert "planted-in-a-url" not in stream.getvalue()
-    assert stream.getvalue().count("[secret database_password]") == 2
+    assert stream.getvalue().count("[secret database_password]") == 3
     assert KNOWN.text("planted-in-a-url") == "[secret database_password]"
