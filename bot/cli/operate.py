@@ -131,13 +131,11 @@ async def _ask(settings: Settings, request: Request) -> dict[str, Any]:
         answer = await ask_owner(settings.state_dir, request)
         if answer is not None:
             return answer
-        from adapters.clock import WallClock
-        from bot.wiring.holding import HoldDesk, of_restore, own_store
+        from bot.wiring.holding import HoldDesk, own_store
 
         try:
             async with own_store(settings) as store:
-                report = of_restore(store.restores, WallClock(), settings)
-                alone = await HoldDesk(store.holds, store.rooms, report=report)(request)
+                alone = await HoldDesk(store.holds, store.rooms)(request)
         except AlreadyOwned:
             # It has just started, or is about to end: ask it again.
             await asyncio.sleep(1.0)

@@ -44,7 +44,7 @@ from bot.wiring.draining import Drain
 from bot.wiring.endpoint import build_model, open_model
 from bot.wiring.folder import owned, prepare_folder
 from bot.wiring.forgetting import keep_forgetting
-from bot.wiring.holding import HoldDesk, of_restore
+from bot.wiring.holding import HoldDesk
 from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.operations import build_watches
 from bot.wiring.outdated import version_watch
@@ -233,8 +233,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         watch.parts = Parts(store, claude, confined, worker, alarms)
         control = Control(console, watch)
         drain = Drain(worker, turns, delivery)
-        report = of_restore(store.restores, clock, settings)
-        holding = HoldDesk(store.holds, store.rooms, worker.recall, delivery.notify, report)
+        holding = HoldDesk(store.holds, store.rooms, worker.recall, delivery.notify)
         desk = SecretDesk(store.secrets, redactor)
         people = PeopleDesk(allow_list, store, names, delivery.notify)
         cached = (turns.forget_texts, allow_list.load)

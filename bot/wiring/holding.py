@@ -12,37 +12,15 @@ from typing import Any, Final, Literal, cast
 
 from adapters.clock import WallClock
 from adapters.store.open import Store, open_store
-from bot.chat.restored import lines
-from bot.chat.texts import Texts
 from bot.errors import BadInput
 from bot.ports.chat import Speaker
-from bot.ports.clock import Clock
 from bot.ports.holds import ALL, RESTORE, Hold, Holds
 from bot.ports.mail import Rooms
-from bot.ports.restored import Restores
 from bot.settings import Settings
 from bot.wiring.folder import owned, prepare_folder
 from scheduler.control import Request
 
-Report = Callable[[], Awaitable[Sequence[str]]]
-"""What there is to say before the hold of a restore is released, line by line."""
-
 KINDS: Final = ("room", "person")
-
-
-def of_restore(restores: Restores, clock: Clock, settings: Settings) -> Report:
-    """What the last restore found, in words; nothing where there was none."""
-
-    async def report() -> Sequence[str]:
-        found = await restores.report()
-        return () if found is None else lines(found, clock.now(), settings.tz, Texts())
-
-    return report
-
-
-async def nothing() -> Sequence[str]:
-    """No report."""
-    return ()
 
 
 async def _nobody() -> None:
@@ -58,11 +36,10 @@ class HoldDesk:
         rooms: Rooms,
         recall: Callable[[], Awaitable[None]] = _nobody,
         posted: Callable[[], None] = lambda: None,
-        report: Report = nothing,
     ) -> None:
         """`recall`: whoever works here looks again at what may go on. `posted`: statuses changed."""
         self._holds, self._rooms = holds, rooms
-        self._recall, self._posted, self._report = recall, posted, report
+        self._recall, self._posted = recall, posted
 
     async def __call__(self, request: Request) -> dict[str, Any] | None:
         """The answer to a request about holds; None for any other.
@@ -90,16 +67,13 @@ class HoldDesk:
 
     async def _release(self, kind: str, name: str) -> dict[str, Any]:
         standing = await self._holds.standing()
-        released, report = [], list[str]()
+        released = []
         for scope in await self._to_release(kind, name, standing):
-            if scope == RESTORE:
-                report += await self._report()
             stood = await self._holds.release(scope)
             released += [] if stood is None else [as_row(stood)]
         await self._changed()
         return {
             "released": released,
-            "report": report,
             "holds": [as_row(hold) for hold in await self._holds.standing()],
         }
 
