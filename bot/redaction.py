@@ -100,7 +100,7 @@ class Redactor:
 
     def _walked_fields(self, value: Any) -> Any:
         changed = {}
-        for name in _names_of(type(value)):
+        for name in _names_of(value.__class__):
             before = getattr(value, name)
             after = self._walked(before)
             if after != before:
@@ -169,7 +169,7 @@ def _gather(value: Any, texts: list[str]) -> None:
         for inner in value:
             _gather(inner, texts)
     elif is_dataclass(value) and not isinstance(value, type):
-        for name in _names_of(type(value)):
+        for name in _names_of(value.__class__):
             _gather(getattr(value, name), texts)
 
 
