@@ -48,8 +48,11 @@ def passwords_in(url: str) -> tuple[str, ...]:
 
 
 def _known(settings: Settings) -> Iterator[tuple[str, str]]:
+    file = settings.api_key_file
     try:
-        yield "api_key", settings.key()
+        # A pipe would hold whoever asks up, and is emptied by reading it.
+        if file is None or file.is_file():
+            yield "api_key", settings.key()
     except BadSettings:
         # Whoever needs it says so.
         yield "api_key", settings.api_key.get_secret_value()
