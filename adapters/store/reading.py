@@ -12,6 +12,7 @@ from adapters.store.holds import StoreHolds
 from adapters.store.incidents import StoreIncidents
 from adapters.store.journal import StoreJournal
 from adapters.store.open import POSTGRES, SQLITE
+from adapters.store.people import StorePeople
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
 from adapters.store.restored import StoreRestores
@@ -38,6 +39,7 @@ class Reading:
     restores: StoreRestores
     holds: StoreHolds
     incidents: StoreIncidents
+    people: StorePeople
 
 
 @asynccontextmanager
@@ -56,10 +58,14 @@ async def open_for_reading(
         journal = StoreJournal(writer, readers, LIMITS)
         secrets = StoreSecrets(writer, readers, sealing)
         figures, restores = StoreFigures(readers), StoreRestores(readers)
-        holds, incidents = StoreHolds(writer, readers, journal.apply), StoreIncidents(writer, readers)
+        holds, incidents = (
+            StoreHolds(writer, readers, journal.apply),
+            StoreIncidents(writer, readers),
+        )
         spending = StoreSpending(writer, readers, LIMITS, NO_GUARD, time)
+        people, records = StorePeople(writer, readers), StoreRecords(readers)
         yield Reading(
-            StoreRecords(readers), spending, journal, figures, secrets, restores, holds, incidents
+            records, spending, journal, figures, secrets, restores, holds, incidents, people
         )
     finally:
         await writer.close()

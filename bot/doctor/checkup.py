@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bot.doctor import machine, model, process, sandbox, secrets, store
+from bot.doctor import listeners, machine, model, process, rooms, sandbox, secrets, store
 from bot.doctor.finding import Finding, Found
 from bot.doctor.screen import Screen
 from bot.doctor.size import size
@@ -90,6 +90,9 @@ def examined(
             "database",
             "secrets",
             "process",
+            "listeners",
+            "rooms",
+            "people",
             "sandbox",
             "model",
             "prices",
@@ -111,6 +114,9 @@ def _checks(settings: Settings) -> tuple[Check, ...]:
         Check("database", lambda: store.database(settings)),
         Check("secrets", lambda: secrets.sealed(settings)),
         Check("process", lambda: process.running(settings)),
+        Check("listeners", lambda: listeners.free(settings)),
+        Check("rooms", lambda: rooms.reached(settings)),
+        Check("people", lambda: rooms.people(settings)),
         Check("sandbox", lambda: sandbox.works(settings), MODEL_S),
         Check("model", lambda: model.answers(settings), MODEL_S),
         Check("prices", lambda: model.prices(settings)),

@@ -17,6 +17,7 @@ from adapters.store import look
 from adapters.store.open import open_store
 from bot.doctor import checkup, size
 from bot.goals.limits import LIMITS
+from bot.ports.people import Entry, Subject
 from scheduler.control import SOCKET
 from tests.bot.doctor.patient import Patient, examined
 from tests.peers.messages_api import KEY
@@ -157,6 +158,25 @@ def owned_by_another(patient: Patient, stack: ExitStack) -> None:
     patient.set(headway_database=url)
 
 
+def port_taken(patient: Patient, stack: ExitStack) -> None:
+    taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    patient.set(headway_private_listen=f"127.0.0.1:{taken.getsockname()[1]}")
+
+
+def somebody_who_left(patient: Patient, _: ExitStack) -> None:
+    """An entry of the allow-list for a network that is not served."""
+
+    async def allowed() -> None:
+        url = f"sqlite:///{patient.state / 'headway.db'}"
+        async with open_store(
+            url, clock=WallClock(), limits=LIMITS, state_dir=patient.state
+        ) as store:
+            await store.people.allow(Entry(Subject("person", "slack", "U123", name="ben"), "user"))
+
+    made(patient.state)
+    asyncio.run(allowed())
+
+
 def postgres_out_of_reach(patient: Patient, _: ExitStack) -> None:
     patient.set(headway_database=f"postgresql://postgres@/headway?host={patient.home}")
 
@@ -196,6 +216,11 @@ FAULTS = (
     Fault("another's database", owned_by_another, "database", "works for another state folder", "Stop that process"),
     Fault("unknown kind of database", variable(headway_database="mysql://x/y"), "database", "no kind of database", "sqlite:///FILE"),
     Fault("PostgreSQL out of reach", postgres_out_of_reach, "database", "out of reach", "check HEADWAY_DATABASE"),
+    Fault("port taken", port_taken, "listeners", "another program listens there", "name another port"),
+    Fault("no address to listen at", variable(headway_private_listen="192.0.2.1:8377"), "listeners", "cannot be bound", "Name an address of this machine"),
+    Fault("operations room of nobody", variable(headway_operations_room="slack:T1/ops"), "rooms", "incidents reach nobody", "console:console"),
+    Fault("operations room misspelt", variable(headway_operations_room="ops"), "rooms", "The setting operations_room is 'ops'", "Write NETWORK:ROOM"),
+    Fault("allow-list of nobody", somebody_who_left, "people", "who can match nobody: ben", "headway allow remove", "warning"),
     Fault("no sandbox", variable(headway_sandbox="none"), "sandbox", "all rights of this user", "Unset HEADWAY_SANDBOX", "warning"),
 )  # fmt: skip
 

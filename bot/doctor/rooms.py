@@ -1,0 +1,59 @@
+"""Checks of rooms and people: whether incidents reach anybody, and whether the list lets anybody in."""
+
+import asyncio
+from typing import Final
+
+from bot.doctor.finding import warning, wrong
+from bot.errors import HeadwayError
+from bot.ports.people import Register
+from bot.settings import Settings
+from bot.wiring import reading
+from bot.wiring.operations import room_of
+
+SERVED: Final = frozenset({"console"})
+"""The networks of this version."""
+
+
+def reached(settings: Settings) -> str:
+    """Whether the operations room is one of a network that is served.
+
+    Raises:
+        BadSettings: it is written otherwise than NETWORK:ROOM.
+    """
+    room = room_of(settings.operations_room, "")
+    if room is None:
+        return "no operations room: incidents are told in the log alone"
+    if room.network not in SERVED:
+        raise wrong(
+            f"operations_room is {settings.operations_room}, and {room.network} is not in this "
+            "version: incidents reach nobody. Set it to console:console."
+        )
+    return f"incidents are told in {settings.operations_room}"
+
+
+def people(settings: Settings) -> str:
+    """Whether each entry of the allow-list can match somebody."""
+    try:
+        register = asyncio.run(_register(settings))
+    except HeadwayError:
+        # What is wrong with the database, its own check says.
+        return "not read: there is no database yet, or it comes first"
+    entries = register.entries
+    nobody = [
+        entry.subject.name or entry.subject.id
+        for entry in entries
+        if entry.subject.network not in SERVED
+        or (entry.subject.network, entry.subject.id) in register.gone
+    ]
+    if nobody:
+        names = ", ".join(dict.fromkeys(nobody))
+        raise warning(
+            f"The allow-list names who can match nobody: {names}. Their network is not served, or "
+            "they have left. Remove them: `headway allow remove`."
+        )
+    return f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}, and the operator"
+
+
+async def _register(settings: Settings) -> Register:
+    async with reading(settings) as store:
+        return await store.people.register()
