@@ -5,6 +5,7 @@ Rule: whatever finds trouble says so each time, and the rows say it once. A proc
 at what it finds mended: whoever opened it may be gone.
 """
 
+import logging
 import shutil
 import time
 from collections.abc import Callable
@@ -23,6 +24,8 @@ from bot.settings import Settings
 from bot.wiring.names import Names
 from scheduler.alarms import Alarms
 
+log = logging.getLogger(__name__)
+
 LOOK_S: Final = 10.0
 CLOSED_S: Final = 300.0
 """A model endpoint that has been closed for so long is an incident; less passes by itself."""
@@ -34,6 +37,8 @@ DATABASE_S: Final = 5.0
 """Trouble with the database that passed sooner is no news."""
 LATE_S: Final = 30.0
 """How far behind a sweep may be."""
+LATE_LOOKS: Final = 4
+"""In a row, before that is an incident: a database that was away has held them all up."""
 
 
 def room_of(setting: str, console: str) -> Place | None:
@@ -94,7 +99,11 @@ class DiskWatch:
 
     async def look(self) -> None:
         """Look once."""
-        disk = shutil.disk_usage(self._folder)
+        try:
+            disk = shutil.disk_usage(self._folder)
+        except OSError as error:
+            log.info("The disk under %s cannot be looked at: %s", self._folder, error)
+            return
         least = max(LEAST_BYTES, int(disk.total * LEAST_SHARE)) if disk.total else 0
         if disk.free < least:
             left = f"{disk.free // 1024**2} MB"
@@ -131,14 +140,16 @@ class SweepWatch:
 
     def __init__(self, operations: Operations, alarms: Alarms) -> None:
         self._operations, self._alarms = operations, alarms
+        self._times = 0
 
     async def look(self) -> None:
-        """Look once."""
+        """Look once. What was held up and has caught up since is no news."""
         late = {name: by for name, by in self._alarms.lateness().items() if by > LATE_S}
-        if late:
+        self._times = self._times + 1 if late else 0
+        if self._times >= LATE_LOOKS:
             worst = max(late, key=lambda name: late[name])
             await self._operations.trouble("sweeps", "sweeps", worst, seconds=round(late[worst]))
-        else:
+        elif not late:
             self._operations.mended("sweeps", "sweeps")
 
 

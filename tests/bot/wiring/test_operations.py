@@ -13,6 +13,7 @@ from bot.errors import BadSettings, StoreBusy
 from bot.ports.chat import Place
 from bot.ports.incidents import Incident
 from bot.wiring.operations import (
+    LATE_LOOKS,
     DiskWatch,
     EndpointWatch,
     StoreWatch,
@@ -149,11 +150,15 @@ async def test_a_sweep_that_hangs_is_an_incident_until_it_rings_again(
     late = {"due": 40.0, "leases": 0.1}
     monkeypatch.setattr(alarms, "lateness", lambda: late)
 
+    for _ in range(LATE_LOOKS - 1):
+        await watch.look()
+    before = await room.listed()
     await watch.look()
     opened = await room.listed()
     late["due"] = 0.0
     await watch.look()
 
+    assert before == []
     assert opened == [("sweeps", "due", True)]
     assert await room.listed() == [("sweeps", "due", False)]
 
