@@ -47,6 +47,12 @@ def redact_with(redact: Callable[[str], str]) -> None:
             handler.redact = redact
 
 
+def writes_json() -> bool:
+    """Whether a program reads the log: then a traceback is one field, in nobody's way."""
+    handlers = logging.getLogger().handlers
+    return any(isinstance(handler, LogHandler) and handler.is_json for handler in handlers)
+
+
 class LogHandler(logging.StreamHandler[TextIO]):
     """Writes to what standard error is now: a terminal's prompt puts itself in its place."""
 

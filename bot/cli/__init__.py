@@ -22,7 +22,7 @@ from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
 
 import typer
 
-from adapters.telemetry.logs import configure
+from adapters.telemetry.logs import configure, writes_json
 from bot.cli import init as init_command
 from bot.cli import operate, people, purge, spend, status, upkeep
 from bot.cli.config import app as config_commands
@@ -296,6 +296,8 @@ def _given(context: typer.Context) -> Given:
 def _told(error: HeadwayError) -> int:
     """Print an error as people read it; returns its exit code."""
     ref = "".join(secrets.choice("23456789ABCDEFGHJKLMNPQRSTUVWXYZ") for _ in range(4))
-    log.info("%s (ref %s)", error, ref, exc_info=error, extra={"ref": ref})
+    # What a defect came from belongs into the log; on a terminal it would be in the way.
+    level = logging.ERROR if isinstance(error, Ours) and writes_json() else logging.INFO
+    log.log(level, "%s (ref %s)", error, ref, exc_info=error, extra={"ref": ref})
     sys.stderr.write(f"{error} (ref {ref})\n")
     return error.exit_code

@@ -12,13 +12,13 @@ import os
 import shutil
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.store.figures import touch
@@ -31,6 +31,7 @@ from bot.ports.sight import Connector, EndpointSight, Health, ProcessSight, Read
 from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.wiring.discreet import discreet_routes
+from bot.wiring.kept import Kept, done_within
 from scheduler.alarms import Alarms
 from scheduler.worker import Worker
 
@@ -53,7 +54,6 @@ SHARE: Final = 50
 
 Of 100,000 goals with 1.2 million steps they take 0.2 s, the first time 1.6 s, on a thread that leaves the
 interpreter free."""
-PATIENCE_S: Final = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ class Watch:
         self._lags: deque[float] = deque(maxlen=LAGS)
         self._networks: dict[str, _Network] = {}
         self._unit: tuple[Future[Any], float] | None = None
-        self._now: _Kept[Now] = _Kept(self._loop, lambda took: FRESH_S)
-        self._totals: _Kept[Totals] = _Kept(self._loop, lambda took: max(FRESH_S, SHARE * took))
+        self._now: Kept[Now] = Kept(self._loop, lambda took: FRESH_S)
+        self._totals: Kept[Totals] = Kept(self._loop, lambda took: max(FRESH_S, SHARE * took))
         self.stage: Stage = "starting"
         self.parts: Parts | None = None
 
@@ -220,40 +220,10 @@ class Watch:
             asked = asyncio.run_coroutine_threadsafe(touching, self._loop)
             self._unit = asked, now
         unit, began = self._unit
-        if not await _done_within(unit, began + HANGS_S - now):
+        if not await done_within(unit, began + HANGS_S - now):
             return None
         error = unit.exception()
         return "" if error is None else f"Nothing can be written: {error}"
-
-
-class _Kept(Generic[T]):
-    """Something read, kept for as long as it is fresh; one read at a time, on the main loop."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, fresh_s: Callable[[float], float]) -> None:
-        self._loop, self._fresh_s = loop, fresh_s
-        self._reading: Future[T] | None = None
-        self._read_at = 0.0
-        self.value: T | None = None
-        self.took_s = 0.0
-
-    @property
-    def age_s(self) -> float:
-        return time.monotonic() - self._read_at if self._read_at else 0.0
-
-    async def fresh(self, read: Callable[[], Coroutine[Any, Any, T]]) -> None:
-        """Read it again where it is old. A read that fails or takes long leaves the last one."""
-        if self.value is not None and self.age_s < self._fresh_s(self.took_s):
-            return
-        if self._reading is None or self._reading.done():
-            self._reading = asyncio.run_coroutine_threadsafe(self._read(read), self._loop)
-        await _done_within(self._reading, PATIENCE_S)
-
-    async def _read(self, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        began = time.monotonic()
-        self.value = value = await read()
-        self._read_at = time.monotonic()
-        self.took_s = self._read_at - began
-        return value
 
 
 @asynccontextmanager
@@ -278,22 +248,6 @@ async def watching(
             stack.enter_context(listening("private", at.private_listen, private, folder))
             stack.enter_context(listening("public", at.public_listen, public, folder))
         yield watch
-
-
-async def _done_within(future: "Future[Any]", seconds: float) -> bool:
-    """Whether it ends in time, however it does; where it does not, it goes on."""
-    loop, done = asyncio.get_running_loop(), asyncio.Event()
-
-    def tell(_: object) -> None:
-        # Whoever waited may have gone, and its loop with it.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(done.set)
-
-    future.add_done_callback(tell)
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(max(0.0, seconds)):
-            await done.wait()
-    return future.done()
 
 
 def _endpoint(claude: "ClaudeModel", now: float) -> EndpointSight:

@@ -4,6 +4,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.telemetry.logs import LogHandler
+from adapters.telemetry.logs import LogHandler, configure, redact_with, writes_json
 from bot.ports.at_work import AT_WORK, AtWork
 
 Record = logging.LogRecord
@@ -131,3 +132,50 @@ def test_a_library_is_heard_only_when_it_warns() -> None:
     [line] = lines(quiet, loud)
 
     assert json.loads(line)["message"] == "broken"
+
+
+@contextmanager
+def bare() -> Iterator[logging.Logger]:
+    """The root without the handlers of the test run, which come after every fixture."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    root.handlers.clear()
+    try:
+        yield root
+    finally:
+        root.handlers[:], root.level = handlers, level
+
+
+def test_the_log_is_set_up_once_and_can_be_set_up_anew() -> None:
+    with bare() as root:
+        configure("warning", "json")
+        redact_with(lambda text: text.replace("secret", "***"))
+        configure("info", "text")
+        [handler], level, is_json = root.handlers, root.level, writes_json()
+
+    assert isinstance(handler, LogHandler)
+    assert (level, is_json) == (logging.INFO, False)
+    assert handler.redact("a secret") == "a ***"
+
+
+def test_where_a_program_reads_it_is_json_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+
+    with bare():
+        configure("warning", "auto")
+        is_json = writes_json()
+
+    assert is_json
+
+
+def test_a_process_with_handlers_of_its_own_keeps_them() -> None:
+    own = logging.NullHandler()
+
+    with bare() as root:
+        root.addHandler(own)
+        configure("debug", "json")
+        handlers = root.handlers[:]
+
+    assert handlers == [own]
