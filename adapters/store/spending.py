@@ -7,16 +7,21 @@ from typing import Any, Final
 from sqlalchemy import bindparam, case, func, select, text
 
 from adapters.store import codec, queries
+from adapters.store.journal import check_waiting
 from adapters.store.moves import decide, write_goal, write_move
+from adapters.store.people import write_notes
 from adapters.store.readers import Readers
 from adapters.store.slots import let_go
 from adapters.store.statements import Reader, Writes
+from adapters.store.tables import METADATA
 from adapters.store.tallies import (
     Guard,
     Here,
     day_of,
     here_of,
+    is_lifted,
     jitter_s,
+    lift_key,
     read_sums,
     say_reached,
 )
@@ -24,9 +29,10 @@ from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.goals.caps import NOTHING, SCOPES, Amount, Reached, Scope, reached
 from bot.goals.events import CapReached, WaitFired
-from bot.goals.goal import Goal, Wait
+from bot.goals.goal import Goal, State, Wait
 from bot.goals.limits import Limits
 from bot.ports.chat import Place
+from bot.ports.people import Answer
 from bot.ports.spending import Bill, Share, Spent, Swept
 
 BUCKET_S: Final = 900
@@ -56,6 +62,7 @@ _ROOM_AT: Final = (
         _R.c.name == bindparam("of_name"),
     )
 )
+_LIFT: Final = queries.upsert(queries.into(METADATA.tables["told"]), ("key",), "at")
 _PERSON: Final = select(_P.c.name).where(_P.c.id == bindparam("of_id"))
 _ROOM: Final = select(_R.c.network, _R.c.name).where(_R.c.id == bindparam("of_id"))
 _tokens: Final = (
@@ -126,6 +133,25 @@ class StoreSpending:
 
         return await self._readers.glance(query)
 
+    async def lift(self, goal: str, answer: Answer) -> bool:
+        """Let a goal that a cap holds pass the caps of today, and queue the answer; False: none does."""
+
+        def job(tx: Transaction) -> bool:
+            check_waiting(tx, answer.handled)
+            row = tx.one(queries.LOAD_GOAL, of_goal=goal)
+            if row is None:
+                return False
+            held, here, at = codec.load_goal(row[0]), here_of(self._guard, row[3:]), tx.now()
+            wait = held.wait
+            if held.state is not State.WAITING or wait is None or wait.kind != "cap":
+                return False
+            tx.run(_LIFT, key=lift_key(held.id, day_of(at, here.zone)), at=at)
+            self._free(tx, held, wait, here, at, why="lifted")
+            write_notes(tx, answer)
+            return True
+
+        return await self._writer.do(job)
+
     async def sweep(self) -> Swept:
         """Let go what a cap or a full house holds and need not hold any more."""
         held = await self._readers.glance(lambda reader: reader.one(_IS_HELD))
@@ -188,13 +214,23 @@ class StoreSpending:
             scope: held[scope] + _taken(taken, scope, goal.owner, here.room) for scope in held
         }
         found = reached(here.caps, spent, beside, need)
+        if found is not None and is_lifted(tx, goal.id, day_of(at, here.zone)):
+            return None
         if found is not None and found.is_spent:
             self._say(tx, goal, here, found.scope, found.limit, in_tokens=found.in_tokens, at=at)
         return found
 
-    def _free(self, tx: Transaction, goal: Goal, wait: Wait, here: Here, at: float) -> None:
+    def _free(
+        self,
+        tx: Transaction,
+        goal: Goal,
+        wait: Wait,
+        here: Here,
+        at: float,
+        why: str = "raised",
+    ) -> None:
         writes = Writes()
-        for move in decide(goal, (WaitFired(wait.id, "raised"),), at, self._limits):
+        for move in decide(goal, (WaitFired(wait.id, why),), at, self._limits):
             write_goal(writes, move.after)
             write_move(writes, move, self._limits_hash, here.room)
         tx.write(writes)

@@ -27,6 +27,7 @@ from adapters.store.moves import Move
 from adapters.store.posts import queue
 from adapters.store.rooms import see_session
 from adapters.store.statements import Reader, Row, Writes
+from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
 from bot.goals.caps import (
     NO_CAPS,
@@ -72,6 +73,10 @@ _SUMS: Final = select(
     *_lookups(_V, _V.c.goal != bindparam("of_goal"), _V.c.nano_usd, _UNPRICED),
 )
 """What is spent on a day and what calls of other goals hold back: of a person, a room, in all."""
+
+
+_TOLD: Final = METADATA.tables["told"]
+_LIFTED: Final = select(_TOLD.c.key).where(_TOLD.c.key == bindparam("of_key"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,8 @@ class Watch:
             if bounds is not None:
                 bounds.begin(of, spent, held)
             found = reached(caps, spent, held, need)
-            if found is not None:
+            day = day_of(self.at, self.here.zone)
+            if found is not None and not is_lifted(self.tx, goal.id, day):
                 return self._reached(found, need, call.active_s)
         if bounds is not None:
             bounds.grow(of, need)
@@ -196,6 +202,16 @@ def read_sums(
     assert row is not None
     numbers = [int(value or 0) for value in row]
     return _scoped(numbers[:6]), _scoped(numbers[6:])
+
+
+def lift_key(goal: str, day: str) -> str:
+    """Under which an admin's word is kept that a goal may pass the caps of a day."""
+    return f"cap_lifted:{day}:{goal}"
+
+
+def is_lifted(reader: Reader, goal: str, day: str) -> bool:
+    """Whether an admin let the goal pass the caps of that day."""
+    return reader.one(_LIFTED, of_key=lift_key(goal, day)) is not None
 
 
 def say_reached(

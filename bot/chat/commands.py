@@ -190,6 +190,8 @@ class Commands:
             "decline": self._ownership.decline,
         }
         try:
+            if name == "resume" or (command.amount is not None and command.amount.resumes):
+                await self._ownership.refuse_without_owner(goal)
             await does[name](heard, goal, command)
         except Refused as error:
             await self.refuse(heard, goal, error)
@@ -281,6 +283,10 @@ class Commands:
 
     async def _resume(self, heard: Heard, goal: Goal, command: Command) -> None:
         texts = self._desk.manner.texts
+        if command.is_confirmed and goal.wait is not None and goal.wait.kind == "cap":
+            if await self.may(heard, Act.SETTINGS, goal):
+                await self._money.lift(heard, goal)
+            return
 
         def told(applied: Applied) -> str:
             key = f"said.resumed.{applied.rules[-1]}"

@@ -62,6 +62,16 @@ class MoneyCommands:
             return
         await desk.answer(heard, await self._told(heard, command, desk.spending, manner))
 
+    async def lift(self, heard: Heard, goal: Goal) -> None:
+        """An admin's word: the goal passes the caps of today, within its own budget."""
+        desk = self._desk
+        values = {"goal": desk.name(goal), "budget": views.budget_text(goal.budget, desk.manner)}
+        answer = await desk.reply(heard, desk.manner.texts("said.cap_lifted", **values))
+        if desk.spending is None or not await desk.spending.lift(goal.id, answer):
+            raise Refused("No cap holds the goal.", code="active")
+        desk.wake(goal.id, ())
+        desk.posted()
+
     def used_up(self, goal: Goal) -> dict[str, str]:
         """What a goal has used up of its budget, and a raise that lets it go on."""
         texts = self._desk.manner.texts

@@ -175,6 +175,11 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
             if rest.lower() not in {"", "yes"}:
                 return None
             return Command(verb, goal, is_confirmed=bool(rest))
+        case Takes.RESUMPTION:
+            goal, rest = _goal(after)
+            if rest.lower() not in {"", "anyway"}:
+                return None
+            return Command(verb, goal, is_confirmed=bool(rest))
         case Takes.SCOPE:
             scope = after.lower()
             return Command(verb, text=scope) if scope in {"", "mine", "room"} else None

@@ -21,6 +21,7 @@ class Takes(Enum):
     NOTHING = ""
     GOAL = "[G12]"
     CONFIRMATION = "[G12] [yes]"
+    RESUMPTION = "[G12] [anyway]"
     SCOPE = "[mine|room]"
     AMOUNT = "[G12] <amount> [and resume]"
     TEXT = "<text>"
@@ -66,7 +67,7 @@ _SERVED: Final = (
     Verb("status", Takes.GOAL, Act.SEE),
     Verb("list", Takes.SCOPE, Act.SEE),
     Verb("pause", Takes.GOAL, Act.PAUSE),
-    Verb("resume", Takes.GOAL, Act.RESUME),
+    Verb("resume", Takes.RESUMPTION, Act.RESUME),
     Verb("stop", Takes.GOAL, Act.PAUSE),
     Verb("cancel", Takes.CONFIRMATION, Act.CANCEL),
     Verb("reopen", Takes.GOAL_AND_TEXT, Act.START, "<what is missing>"),
@@ -102,7 +103,7 @@ _LACKING: Final = (
 )  # fmt: skip
 
 OF_GOAL: Final = frozenset(
-    {Takes.GOAL, Takes.CONFIRMATION, Takes.AMOUNT, Takes.GOAL_AND_TEXT, Takes.PERSON}
+    {Takes.GOAL, Takes.CONFIRMATION, Takes.RESUMPTION, Takes.AMOUNT, Takes.GOAL_AND_TEXT, Takes.PERSON}
 )
 """Verbs that take one of these are about a goal."""
 OF_ANYBODY: Final = frozenset({"claim", "access", "forget"})

@@ -11,6 +11,7 @@ from typing import Protocol
 from bot.goals.caps import Scope
 from bot.goals.goal import Goal
 from bot.ports.chat import Network, Place
+from bot.ports.people import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,12 @@ class Spending(Protocol):
 
     async def shares_of(self, person: str, place: Place) -> tuple[Share, ...]:
         """Today's share of each cap of a person and of a room."""
+
+    async def lift(self, goal: str, answer: Answer) -> bool:
+        """Let a goal that a cap holds pass the caps of today, and queue the answer; False: none does.
+
+        What it spends is tallied as ever, and its own budget holds.
+        """
 
     async def sweep(self) -> Swept:
         """Let go what a cap or a full house holds and need not hold any more."""

@@ -29,7 +29,12 @@ MONEY: Final[Mapping[str, str]] = {
     ),
     "cap.post.raise.all": "To let it go on sooner: whoever runs Headway raises `{setting}`.",
     # Refusals.
-    "refused.cap": "{goal} is held: {what} might be passed. It goes on by itself at {time}. {mend}",
+    "refused.cap": "{goal} is held: {what} might be passed. It goes on by itself at {time}. "
+    "An admin may let it pass: `resume {goal} anyway`. {mend}",
+    "said.cap_lifted": (
+        "{goal} goes on, past the caps of today. Its own budget holds: {budget}. What it spends is "
+        "counted."
+    ),
     "refused.slot": "{goal} waits in the queue. {what}",
     "refused.asks": ("Enough of your questions are being answered. Ask again when one of them is."),
     "refused.cancelled": "{goal} was cancelled and does not change any more. Start a new goal.",

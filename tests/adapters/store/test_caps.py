@@ -38,6 +38,7 @@ from bot.goals.limits import ASK_BUDGET, DEFAULT_BUDGET, LIMITS
 from bot.goals.money import NANO, Budget, Usage
 from bot.ports.chat import Speaker
 from bot.ports.journal import Content
+from bot.ports.people import Answer
 from bot.ports.spending import Spent
 from tests.adapters.store.clocks import HandClock, HandTime
 from tests.adapters.store.conftest import SHIFTED, ShiftedTime
@@ -273,6 +274,23 @@ async def test_a_raised_cap_lets_its_goals_go_at_once(begin: Begin) -> None:
     for goal in goals:
         after = await raised.commit(goal, TurnResumed(), a_call(f"d{goal.id}", 0.06))
         assert after.rules == ("turn_resumed", "call_started")
+
+
+async def test_an_admins_word_lets_one_goal_pass_for_today(begin: Begin) -> None:
+    bed = await begin(usd(person=0.1))
+    goals = [await working(bed), await working(bed)]
+    for goal in goals:
+        await bed.commit(goal, a_call(f"c{goal.id}", 0.5))
+
+    lifted = await bed.spending.lift(goals[0].id, Answer())
+    again = await bed.spending.lift(goals[0].id, Answer())
+    passed = await bed.commit(goals[0], TurnResumed(), a_call("d", 0.5))
+    swept = await bed.spending.sweep()
+
+    assert (lifted, again) == (True, False)
+    assert passed.rules == ("turn_resumed", "call_started")
+    assert swept.freed == ()
+    assert (await bed.journal.goal(goals[1].id)).state is State.WAITING
 
 
 async def test_the_next_day_begins_with_nothing_spent_and_each_goal_at_its_own_time(

@@ -18,12 +18,15 @@ from bot.goals.events import (
 )
 from bot.goals.goal import Goal
 from bot.goals.money import NANO
-from bot.ports.chat import Place
+from bot.ports.chat import Place, Speaker
+from bot.ports.mail import Inbox
+from bot.ports.people import Answer
 from bot.ports.spending import Bill, Share, Swept
 from tests.bot.chat import turns
 from tests.bot.chat.conftest import ANN, Bench
 
 HOUR_S = 3_600.0
+BEN = Speaker("ben", "ben")
 
 
 class Bills:
@@ -31,6 +34,8 @@ class Bills:
 
     def __init__(self, *bills: Bill, shares: tuple[Share, ...] = ()) -> None:
         self._bills, self._shares = bills, shares
+        self.lifted: list[str] = []
+        self.inbox: Inbox | None = None
 
     async def bills(self, since: float | None = None) -> tuple[Bill, ...]:
         return tuple(bill for bill in self._bills if since is None or bill.at >= since)
@@ -40,6 +45,13 @@ class Bills:
 
     async def shares_of(self, person: str, place: Place) -> tuple[Share, ...]:
         return self._shares
+
+    async def lift(self, goal: str, answer: Answer) -> bool:
+        self.lifted.append(goal)
+        assert self.inbox is not None
+        for message in answer.handled:
+            await self.inbox.handled(message)
+        return True
 
     async def sweep(self) -> Swept:
         return Swept()
@@ -55,9 +67,11 @@ def a_bill(number: int = 1, nano: int = NANO, **more: Any) -> Bill:
     return Bill(**{**fields, **more})
 
 
-def with_bills(bench: Bench, *bills: Bill, shares: tuple[Share, ...] = ()) -> None:
-    desk = replace(bench.desk, spending=Bills(*bills, shares=shares))
-    bench.intake = Intake(desk, bench.allow_list.of)
+def with_bills(bench: Bench, *bills: Bill, shares: tuple[Share, ...] = ()) -> Bills:
+    spending = Bills(*bills, shares=shares)
+    spending.inbox = bench.store.inbox
+    bench.intake = Intake(replace(bench.desk, spending=spending), bench.allow_list.of)
+    return spending
 
 
 async def over_budget(bench: Bench) -> tuple[str, Goal]:
@@ -121,6 +135,23 @@ async def test_resume_of_a_held_goal_says_which_cap_and_what_raises_it(bench: Be
 
     assert "G1 is held: ann's $10 for today might be passed." in bench.last(thread)
     assert "`cap_person_usd`" in bench.last(thread)
+
+
+async def test_an_admin_lets_a_goal_pass_and_nobody_else_does(bench: Bench) -> None:
+    spending = with_bills(bench)
+    await bench.say("/goal allow @ben")
+    thread = await bench.say("/goal write a sonnet", speaker=BEN)
+    goal = await bench.goal(thread)
+    cap = CapReached("person", 10 * NANO, bench.clock.now() + HOUR_S, nano_usd=NANO)
+    await bench.happens(goal, TurnStarted(), cap)
+
+    await bench.say("resume anyway", thread, speaker=BEN)
+    refused = (list(spending.lifted), bench.last(thread))
+    await bench.say("/goal resume G1 anyway")
+
+    assert refused[0] == []
+    assert "admin" in refused[1]
+    assert spending.lifted == [goal.id]
 
 
 async def test_the_status_message_tells_of_a_limit_of_which_four_fifths_are_spent(
