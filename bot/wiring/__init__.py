@@ -44,7 +44,7 @@ from bot.wiring.draining import Drain
 from bot.wiring.endpoint import build_model, open_model
 from bot.wiring.folder import owned, prepare_folder
 from bot.wiring.forgetting import keep_forgetting
-from bot.wiring.holding import HoldDesk
+from bot.wiring.holding import HoldDesk, tell_holds
 from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.operations import build_watches
 from bot.wiring.outdated import version_watch
@@ -319,6 +319,7 @@ async def run_until_stopped(
         drained = asyncio.Event()
         bot.drain.done = drained.set
         tell(READY)
+        await tell_holds(bot.store.holds)
         if on_ready is not None:
             on_ready()
         ends = (stop.wait(), drained.wait(), bot.until_broken())

@@ -6,6 +6,7 @@ Rule: a hold counts from its transaction on. Whoever works in this process is to
 another process looks every second.
 """
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, Literal, cast
@@ -19,6 +20,8 @@ from bot.ports.mail import Rooms
 from bot.settings import Settings
 from bot.wiring.folder import owned, prepare_folder
 from scheduler.control import Request
+
+log = logging.getLogger(__name__)
 
 KINDS: Final = ("room", "person")
 
@@ -128,6 +131,14 @@ async def own_store(settings: Settings) -> AsyncIterator[Store]:
                 state_dir=settings.state_dir,
             )
         )
+
+
+async def tell_holds(holds: Holds) -> None:
+    """Say in the log what is on hold: whoever looks why nothing happens finds it there."""
+    for hold in await holds.standing():
+        what = "Everything is" if hold.scope in (ALL, RESTORE) else f"{hold.name or hold.scope} is"
+        why = f" ({hold.why})" if hold.why else ""
+        log.warning("%s on hold%s: `headway release` lets it go on.", what, why)
 
 
 def as_row(hold: Hold) -> dict[str, Any]:
