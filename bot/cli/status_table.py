@@ -47,11 +47,11 @@ def _process(told: Mapping[str, Any]) -> Text:
         return Text("stopped", style="red")
     style = "green" if told["status"] == "ok" else "red"
     since = datetime.fromisoformat(str(told["started_at"])).timestamp()
-    running = told["running_turns"]
+    turns, calls = told["running_turns"], told.get("calls_in_flight", 0)
     return Text.assemble(
         (stage, style),
         f" {told['version']}, pid {told['pid']}, for {_span(time.time() - since)}; ",
-        f"{running} turn{'' if running == 1 else 's'} running, {told.get('calls_in_flight', 0)} calls in flight",
+        f"{_many(turns, 'turn')} running, {_many(calls, 'call')} in flight",
     )
 
 
@@ -65,7 +65,7 @@ def _connector(one: Mapping[str, Any]) -> Text:
 
 
 def _endpoint(one: Mapping[str, Any]) -> Text:
-    calls = f"{one['in_flight']} calls, {one['waiting']} waiting"
+    calls = f"{_many(one['in_flight'], 'call')}, {one['waiting']} waiting"
     if one["open"]:
         return Text(f"{one['endpoint']} takes calls: {calls}")
     closed = f"{one['endpoint']} closed for {_span(one['closed_s'])} ({one['trouble']}): {calls}"
@@ -84,6 +84,10 @@ def _alarming(counts: Mapping[str, int]) -> Text:
 
 def _counts(counts: Mapping[str, Any]) -> str:
     return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _span(seconds: float) -> str:
