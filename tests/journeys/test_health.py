@@ -182,6 +182,8 @@ def test_every_log_line_is_one_object_of_json(seen: Bot) -> None:
 
 
 def test_status_tells_what_the_process_says_of_itself(seen: Bot) -> None:
+    seen.goal("!script complete_after 1").until("complete")
+
     as_table = headway("status", env=seen.env)
     as_json = headway("status", "--json", env=seen.env)
 
