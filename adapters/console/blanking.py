@@ -24,7 +24,7 @@ from bot.ports.words import Words
 Change = Callable[[Line | None, bytes], Line]
 """What becomes of a line (None where it cannot be read), from it and its bytes."""
 
-AS_IT_IS: Final = Taken("as it is")
+AS_IT_IS: Final = Taken("kept")
 BLANKS: Final = Taken("")
 NOBODY: Final = Speaker("", "")
 STAR: Final = "*"
