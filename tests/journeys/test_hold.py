@@ -31,11 +31,13 @@ ROOMY: dict[str, object] = {
     "cap_person_usd": 10_000,
     "cap_room_usd": 10_000,
     "cap_all_usd": 10_000,
+    "limits__continuations": 40,
+    "limits__continuations_most": 40,
 }
 SLEEP_S = "8.125" if FULL else "3.125"
 KINDS = (
     f"!script slow {8 if FULL else 3} 1",
-    "!script appends 6 kept.txt",
+    f"!script appends {12 if FULL else 6} kept.txt",
     f"!script sleeps {SLEEP_S}",
 )
 """A model that takes its time, many quick calls and tools, a tool that takes its time."""
@@ -46,7 +48,11 @@ def test_a_hold_during_live_turns_stops_all_of_them_and_a_release_completes_them
 ) -> None:
     with started() as api:
         bot = begin(api, **ROOMY)
-        threads = [bot.goal(KINDS[number % len(KINDS)]) for number in range(TURNS)]
+        # They all begin at the same moment.
+        bot.ask(do="hold", kind="all", name="", by="ann")
+        threads = [bot.goal(kind) for kind in _kinds()]
+        until(lambda: len(bot.goals()) == TURNS, 60, bot.told)
+        bot.ask(do="release", kind="all", name="")
         until(lambda: _begun(bot) == TURNS, 60, bot.told)
         live = sum(not goal.is_final for goal in bot.goals())
 
