@@ -89,7 +89,8 @@ def _next(goal: Goal, chance: random.Random, call: str) -> tuple[Event, ...]:
             if goal.ledger.open:
                 one = goal.ledger.open[0].call
                 settled = CallSettled(one, Usage(input=50), CALL // 3)
-                return (chance.choice([settled, settled, CallLost(one), CallReleased(one)]),)
+                ends: list[Event] = [settled, settled, CallLost(one), CallReleased(one)]
+                return (chance.choice(ends),)
             started = CallStarted(call, "agent", "m", 1_000, CALL, messages=9, revision=9)
             return (TurnResumed(), started)
         case State.PAUSED:
