@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from bot.chat import answers
 from bot.chat.commands import Commands
 from bot.chat.desk import Desk
+from bot.chat.edits import Edits
 from bot.chat.facts import Facts, gather
 from bot.chat.forgetting import Removals
 from bot.chat.heard import Heard, reference
@@ -28,7 +29,7 @@ from bot.chat.verbs import OF_ANYBODY, START, VERBS, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import DecisionAnswered, MessageReceived
 from bot.goals.goal import Goal
-from bot.ports.chat import Arrival, Incoming, Place, Removed, removal_of
+from bot.ports.chat import Arrival, Changed, Incoming, Place, Removed, edit_of, removal_of
 from bot.ports.journal import Content
 from bot.ports.mail import Received
 from bot.ports.people import NOTHING, Answer, Note
@@ -56,6 +57,7 @@ class Intake:
         self._is_ours = is_ours
         self._commands = Commands(desk)
         self._removals = Removals(desk)
+        self._edits = Edits(desk, self._commands.commit)
         self.operations: Operations | None = None
         """Where there is one, it is told of messages that cannot be handled."""
         self._look = asyncio.Event()
@@ -63,6 +65,8 @@ class Intake:
     async def receive(self, message: Arrival) -> None:
         """Store it; it is handled soon. What was taken back is blank from then on."""
         inbox = self._desk.inbox
+        if isinstance(message, Changed):
+            message = message.as_message
         await (inbox.remove(message) if isinstance(message, Removed) else inbox.receive(message))
         self._look.set()
 
@@ -136,6 +140,9 @@ class Intake:
     async def _handle(self, message: Incoming) -> None:
         if removal_of(message):
             await self._removals.handle(message)
+            return
+        if edit_of(message):
+            await self._edits.handle(await self._hear(message))
             return
         heard = await self._hear(message)
         try:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from bot.chat.facts import Manner
-from bot.ports.chat import Arrival, Incoming, Removed
+from bot.ports.chat import Arrival, Changed, Incoming, Removed
 from bot.ports.mail import Outbox, Rooms
 from bot.redaction import Redactor, mark
 
@@ -34,6 +34,8 @@ class Screening:
         if isinstance(message, Removed):
             await self._receive(message)
             return
+        if isinstance(message, Changed):
+            message = message.as_message
         text = self._redactor.text(message.text)
         for name in self._redactor.names_in(message.text):
             await self._tell(message, name)

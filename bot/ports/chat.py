@@ -2,8 +2,8 @@
 People and places of a chat network, and what is said there.
 
 Rule 1: a place is typed per network; an adapter refuses a place of another network.
-Rule 2: an incoming message is stored under its own identity before it is acknowledged, and so is
-        its removal.
+Rule 2: an incoming message is stored under its own identity before it is acknowledged, and so are
+        its edits and its removal.
 Rule 3: an outgoing one carries a key; `find` tells whether a send of unknown outcome arrived.
 """
 
@@ -61,14 +61,38 @@ class Removed:
         return Incoming(f"{REMOVAL}{self.id}", self.place, self.speaker, "", self.at, self.id)
 
 
-Arrival = Incoming | Removed
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A message was edited: `id` is that message's, `text` what it says now."""
+
+    id: str
+    place: Place
+    speaker: Speaker
+    """Who edited it."""
+    text: str
+    at: float
+
+    @property
+    def as_message(self) -> Incoming:
+        """The edit as a message of its own."""
+        id = f"{EDIT}{self.id}:{self.at:.6f}"
+        return Incoming(id, self.place, self.speaker, self.text, self.at, self.id)
+
+
+Arrival = Incoming | Removed | Changed
 REMOVAL: Final = "removed:"
+EDIT: Final = "edited:"
 
 
 def removal_of(message: Incoming) -> str:
     """The id of the message that this one removes; empty for what was said."""
     is_removal = message.id == f"{REMOVAL}{message.reply_to}" and not message.text
     return message.reply_to if is_removal else ""
+
+
+def edit_of(message: Incoming) -> str:
+    """The id of the message that this one is an edit of; empty for what was said."""
+    return message.reply_to if message.id.startswith(f"{EDIT}{message.reply_to}:") else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +148,7 @@ class Chat(Protocol):
         """Where nobody else can post, as in `Place.workspace`; None: any process posts anywhere."""
 
     async def listen(self, receive: Callable[[Arrival], Awaitable[None]]) -> None:
-        """Give every message and removal to `receive` until cancelled; acknowledge after it returned."""
+        """Give every message, edit and removal to `receive` until cancelled; acknowledge after it returned."""
 
     async def send(self, message: Outgoing) -> str:
         """Post or edit, and return the remote id.

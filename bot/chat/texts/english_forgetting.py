@@ -17,6 +17,10 @@ FORGETTING: Final[Mapping[str, str]] = {
         "{owner}: the message with the objective of {goal} was deleted, and its text is gone from here "
         "too. The goal is paused. `edit <objective>` and then `resume` goes on, `cancel` ends it."
     ),
+    "said.edit_kept": (
+        "{owner}: {name} edited the message with the objective of {goal}, and may not change it: it "
+        "stays.\n> {old}\n\nThe message says now:\n> {new}\n\n`edit <objective>` takes it over."
+    ),
     "said.deleted": "Your last message is deleted.",
     "said.deleted.none": "There is no message of this session to delete.",
 }

@@ -4,10 +4,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from adapters.console.parse import room
 from bot.chat.intake import Intake
 from bot.chat.texts import Texts
 from bot.goals.events import TurnStarted
-from bot.ports.chat import Speaker
+from bot.ports.chat import Changed, Speaker
 from bot.ports.forgetting import Wanted
 from bot.ports.people import NOTHING, Answer
 from tests.bot.chat.conftest import ANN, Bench
@@ -153,3 +154,49 @@ async def test_a_removal_is_taken_once_however_often_it_is_told(bench: Bench) ->
     await take_back(bench, thread)
 
     assert bench.answers(thread) == answers
+
+
+async def edited(bench: Bench, id: str, text: str, who: Speaker = ANN) -> None:
+    """Somebody edits a message where it stands; that is handled."""
+    await bench.intake.receive(Changed(id, room(), who, text, 9.0))
+    await bench.deliver()
+
+
+async def test_an_edit_of_the_objective_by_its_owner_counts(bench: Bench) -> None:
+    thread, goal = await bench.start("write of the dunes")
+
+    await edited(bench, thread, "/goal write of the harbour")
+    await edited(bench, thread, "/goal write of the harbour")
+
+    now = await bench.goal(thread)
+    texts_now = await bench.store.journal.contents(goal.session, [now.objective])
+    assert list(texts_now.values()) == ["write of the harbour"]
+    assert now.revision == goal.revision + 1
+    assert "It was:\n> write of the dunes" in bench.last(thread)
+
+
+async def test_an_edit_by_somebody_who_may_not_changes_nothing_and_shows_both(
+    bench: Bench,
+) -> None:
+    thread, goal = await bench.start("write of the dunes")
+
+    await edited(bench, thread, "/goal sell the dunes", Speaker("eve", "eve"))
+
+    assert await bench.goal(thread) == goal
+    told = bench.last(thread)
+    assert told.startswith("@ann: eve edited the message with the objective of G1")
+    assert "> write of the dunes" in told
+    assert "> sell the dunes" in told
+
+
+async def test_an_edit_that_gives_no_objective_or_has_no_goal_changes_nothing(
+    bench: Bench,
+) -> None:
+    thread, goal = await bench.start("write of the dunes")
+
+    for text in ("just talk", "/goal status", "/goal do it"):
+        await bench.intake.receive(Changed(thread, room(), ANN, text, float(len(text))))
+    await edited(bench, "unheard of", "/goal write of the harbour")
+
+    assert await bench.goal(thread) == goal
+    assert await bench.store.inbox.waiting() == ()

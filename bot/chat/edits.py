@@ -1,0 +1,100 @@
+"""
+The message with a goal's objective was edited where it stands.
+
+Rule: the objective is a copy. The edit counts only if whoever made it may edit the goal; else nothing
+changes, and the owner is shown both texts.
+"""
+
+from dataclasses import replace
+from typing import Protocol
+
+from bot.chat import views
+from bot.chat.desk import Desk
+from bot.chat.heard import Heard, goal_id
+from bot.chat.parse import Command, parse
+from bot.chat.rights import Act, may
+from bot.chat.verbs import START
+from bot.errors import BadInput
+from bot.goals.events import Event, ObjectiveEdited
+from bot.goals.goal import Goal
+from bot.ports.chat import edit_of
+from bot.ports.journal import Applied, Content
+
+
+class Told(Protocol):
+    """What is answered, from what was done."""
+
+    def __call__(self, applied: Applied, /) -> str: ...
+
+
+class Commit(Protocol):
+    """Commits what a message caused, with what is answered."""
+
+    async def __call__(
+        self,
+        heard: Heard,
+        goal: Goal,
+        *events: Event,
+        contents: tuple[Content, ...] = (),
+        told: Told | None = None,
+    ) -> None: ...
+
+
+class Edits:
+    """What follows when a message was edited."""
+
+    def __init__(self, desk: Desk, commit: Commit) -> None:
+        self._desk = desk
+        self._commit = commit
+
+    async def handle(self, heard: Heard) -> None:
+        """Change the objective, or tell its owner why not. Raises as the store does."""
+        goal, content = await self._goal(heard), self._objective(heard)
+        if goal is None or content is None or content.hash == goal.objective:
+            await self._desk.inbox.handled(heard.id)
+            return
+        desk, texts = self._desk, self._desk.manner.texts
+        there = await desk.journal.contents(goal.session, (goal.objective,))
+        both = {
+            "old": views.quoted(there.get(goal.objective, "")),
+            "new": views.quoted(content.text),
+        }
+        people = await desk.rooms.people([goal.owner])
+        # What is said about it is said in the goal's own thread.
+        place = heard.message.place
+        opened = replace(place, thread=place.thread or edit_of(heard.message))
+        near = replace(heard, thread=await desk.rooms.thread(opened))
+        if may(Act.EDIT, heard.roles, is_owner=heard.is_owner_of(goal), room=heard.room):
+            text = texts("said.edited", goal=desk.name(goal), **both)
+            edited = ObjectiveEdited(heard.person, content.hash)
+            await self._commit(near, goal, edited, contents=(content,), told=lambda _: text)
+            return
+        owner = people[goal.owner].name if goal.owner in people else ""
+        text = texts(
+            "said.edit_kept",
+            goal=desk.name(goal),
+            owner=texts("mention", name=owner or texts("somebody")),
+            name=heard.message.speaker.name,
+            **both,
+        )
+        await desk.answer(near, text)
+
+    async def _goal(self, heard: Heard) -> Goal | None:
+        """The live goal that the edited message opened."""
+        opened = replace(heard.message, id=edit_of(heard.message))
+        try:
+            goal = await self._desk.journal.goal(goal_id(opened))
+        except KeyError:
+            return None
+        return None if goal.is_final or goal.kind != "goal" else goal
+
+    def _objective(self, heard: Heard) -> Content | None:
+        """The objective that the message gives now, if it still gives one."""
+        texts, mention = self._desk.manner.texts, heard.room.mention
+        try:
+            said = parse(heard.message.text, texts, in_thread=False, mention=mention)
+        except BadInput:
+            return None
+        if not isinstance(said, Command) or said.verb is not START:
+            return None
+        return Content(said.text, heard.person)
