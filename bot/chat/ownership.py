@@ -91,6 +91,11 @@ class Ownership:
         await self._desk.doors.withdraw(goal.id, await self._desk.reply(heard, told))
         self._desk.posted()
 
+    async def refuse_without_owner(self, goal: Goal) -> None:
+        """Raise Refused where a goal would go on and its owner may have none there any more."""
+        if not goal.is_final and await self._desk.allow_list.lost(goal):
+            raise Refused("Its owner may have no goals there.", code="owner_lost")
+
     async def is_offered(self, heard: Heard) -> bool:
         """Whether the goal of the thread is offered to whoever said something in it."""
         if heard.goal is None:

@@ -88,6 +88,9 @@ PEOPLE: Final[Mapping[str, str]] = {
     "bad.owner.stranger": (
         "{name} may have no goals here. `/goal allow {name}` lets them; then offer it again."
     ),
+    "refused.owner_lost": (
+        "{goal} has no owner who may have goals here. `owner {goal} me` takes it over; then `resume`."
+    ),
     "refused.own_already": "{goal} is theirs already.",
     "refused.no_offer": "{goal} is not offered to you. Its owner can: `owner @name`.",
     "refused.no_goals_of_yours": "You may have no goals here. An admin can let you: `allow`.",

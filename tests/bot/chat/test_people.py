@@ -452,12 +452,26 @@ async def test_the_card_of_one_goal_has_what_can_be_done_under_it(bench: Bench) 
     await bench.allow_list.gone(room(), BEN)
     await bench.deliver()
     card = bench.last()
+    await bench.say("/goal resume G1")
+    refused = bench.last()
     await bench.say("/goal owner G1 me")
     await bench.say("/goal resume G1")
 
     assert "ben has left. Their goals here are paused:" in card
     assert card.endswith("[Take over] [Cancel] [Keep paused]")
+    assert refused.startswith("G1 has no owner who may have goals here. `owner G1 me` takes it over")
     assert (await bench.goal(thread)).state is State.READY
+
+
+async def test_who_may_only_approve_any_more_has_no_goal_that_goes_on(bench: Bench) -> None:
+    await bench.say("/goal allow @ben")
+    await bench.say("/goal allow @ben approver")
+    thread = await bench.say("/goal write a haiku", speaker=BEN)
+
+    await bench.say("/goal allow remove @ben user")
+
+    assert (await bench.goal(thread)).reason == "owner_lost:removed"
+    assert await roles(bench) == {"approver"}
 
 
 async def test_a_process_that_died_after_the_card_says_nothing_twice(bench: Bench) -> None:

@@ -21,7 +21,7 @@ ROLES_OF: Final[dict[str, frozenset[Role]]] = {
     "user": frozenset({"user"}),
     "owner": frozenset({"user"}),
     "approver": frozenset({"approver"}),
-    "owner-approver": frozenset({"approver"}),
+    "owner-approver": frozenset({"user", "approver"}),
     "admin": frozenset({"admin"}),
 }
 """Who acts; an owner acts on their own goal, all others on somebody else's."""
@@ -29,10 +29,10 @@ ROLES_OF: Final[dict[str, frozenset[Role]]] = {
 TABLE: Final = """
             | stranger | user | owner | approver | owner-approver | admin
 see         | no       | yes  | yes   | yes      | yes            | yes
-start       | no       | yes  | yes   | no       | no             | yes
-steer       | no       | yes  | yes   | no       | no             | yes
-answer      | no       | yes  | yes   | no       | no             | yes
-pause       | no       | yes  | yes   | no       | no             | yes
+start       | no       | yes  | yes   | no       | yes            | yes
+steer       | no       | yes  | yes   | no       | yes            | yes
+answer      | no       | yes  | yes   | no       | yes            | yes
+pause       | no       | yes  | yes   | no       | yes            | yes
 resume      | no       | no   | yes   | no       | yes            | yes
 cancel      | no       | no   | yes   | no       | yes            | yes
 edit        | no       | no   | yes   | no       | yes            | yes
