@@ -9,7 +9,6 @@ Rule 3: tables that are there already are kept beside, in a schema of another na
 
 import json
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -20,7 +19,7 @@ from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 
 from adapters.store import schema
-from adapters.store.copies import Told, flush, nobody
+from adapters.store.copies import Told, flush
 from adapters.store.postgres import PostgresTransaction, connect, translated
 from adapters.store.statements import POSTGRES, Compiler
 from adapters.store.tables import METADATA
@@ -76,27 +75,6 @@ def export_postgres(url: str, folder: Path, told: Told) -> str:
             "its folder's rights."
         ) from error
     return version
-
-
-def keep_before(url: str, state_dir: Path, told: Told = nobody) -> Path:
-    """Keep every row in the state folder before the schema is brought to today's.
-
-    Returns the folder.
-
-    Raises: as `export_postgres`.
-    """
-    place = state_dir / f"database.before-{schema.HEAD}"
-    draft = place.with_name(f"{place.name}.unfinished")
-    shutil.rmtree(draft, ignore_errors=True)
-    try:
-        export_postgres(url, draft, told)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
-    shutil.rmtree(place, ignore_errors=True)
-    draft.rename(place)
-    flush(state_dir)
-    return place
 
 
 def import_postgres(

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -80,6 +79,7 @@ async def open_store(
     home: str = "",
     sealing: Sealing | None = None,
     guard: Guard = NO_GUARD,
+    before: Callable[[], object] = lambda: None,
 ) -> AsyncIterator[Store]:
     """Open the database at `url`, migrated and ready, for as long as the context lasts.
 
@@ -87,13 +87,14 @@ async def open_store(
     are psycopg's. On SQLite the leases and claims of the former owner are void. `home` names the
     folder of this process's workspaces, where others share the database. `sealing` has the keys
     of its secrets; without it none is opened. `guard`: the caps, and how many goals may be live.
+    `before` keeps a copy before an older PostgreSQL is migrated; of SQLite one is kept beside.
 
     Raises:
         BadSettings: no such kind of database.
         StoreBusy, StoreUnusable: unreadable, newer, out of reach, or owned by another process.
     """
     async with AsyncExitStack() as stack:
-        database, source, hurry = _connected(stack, url, clock, state_dir)
+        database, source, hurry = _connected(stack, url, clock, state_dir, before)
         timed = Timed(database)
         writer = Writer(timed)
         stack.push_async_callback(writer.close)
@@ -141,17 +142,19 @@ def unknown_kind(url: str) -> BadSettings:
 
 
 def _connected(
-    stack: AsyncExitStack, url: str, clock: Clock, state_dir: Path
+    stack: AsyncExitStack,
+    url: str,
+    clock: Clock,
+    state_dir: Path,
+    before: Callable[[], object],
 ) -> tuple[Database, Source, Callable[[], None]]:
     if url.startswith(SQLITE):
         from adapters.store.sqlite import open_sqlite
 
         return *open_sqlite(stack, state_dir / url.removeprefix(SQLITE), clock), lambda: None
     if url.startswith(POSTGRES):
-        from adapters.store.export import keep_before
         from adapters.store.postgres import Patience, open_postgres
 
         patience, address = Patience(), "postgresql://" + url.partition("://")[2]
-        before = partial(keep_before, address, state_dir)
         return *open_postgres(address, patience, before), patience.end
     raise unknown_kind(url)

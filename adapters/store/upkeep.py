@@ -107,20 +107,20 @@ def restore(
     return _restore_sqlite(_path(url, state_dir), folder / FILE, origin, beside, now, told)
 
 
-def upgrade(url: str, *, state_dir: Path, told: Told) -> str:
+def upgrade(url: str, *, state_dir: Path, told: Told, before: Callable[[Told], Path]) -> str:
     """Bring the database to today's schema, after a copy of it has been kept; returns its path.
 
-    That is empty where the database is of today's schema already.
+    That is empty where the database is of today's schema already. `before` keeps the copy of a
+    PostgreSQL; that of a SQLite database is kept beside it.
 
     Raises:
         StoreBusy, StoreUnusable: newer, owned by a process, out of reach, or the disk is full.
     """
     if kind_of(url) == "postgresql":
-        from adapters.store.export import keep_before
         from adapters.store.postgres import open_postgres
 
-        address, kept = _address(url), list[Path]()
-        open_postgres(address, before=lambda: kept.append(keep_before(address, state_dir, told)))
+        kept = list[Path]()
+        open_postgres(_address(url), before=lambda: kept.append(before(told)))
         return str(kept[0]) if kept else ""
     from adapters.store import sqlite
 

@@ -13,6 +13,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from secrets import token_hex
 from typing import Any, Final, cast
 
@@ -69,6 +70,7 @@ from bot.wiring.secrets import (
     with_secrets,
 )
 from bot.wiring.told import Told
+from bot.wiring.upkeep import keep_before
 from bot.wiring.watch import Parts, watching
 from scheduler.alarms import Alarms
 from scheduler.control import serving
@@ -163,6 +165,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
                 home=names.home,
                 sealing=sealing_of(settings),
                 guard=guard_of(settings),
+                before=partial(keep_before, settings),
             )
         )
         await learn_stored(redactor, store.secrets)

@@ -9,6 +9,7 @@ another process looks every second.
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, Final, Literal, cast
 
 from adapters.clock import WallClock
@@ -19,6 +20,7 @@ from bot.ports.holds import ALL, RESTORE, Hold, Holds
 from bot.ports.mail import Rooms
 from bot.settings import Settings
 from bot.wiring.folder import owned, prepare_folder
+from bot.wiring.upkeep import keep_before
 from scheduler.control import Request
 
 log = logging.getLogger(__name__)
@@ -129,6 +131,7 @@ async def own_store(settings: Settings) -> AsyncIterator[Store]:
                 clock=WallClock(),
                 limits=settings.limits,
                 state_dir=settings.state_dir,
+                before=partial(keep_before, settings),
             )
         )
 

@@ -14,8 +14,9 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,7 @@ from adapters.backup.manifest import Manifest, differences
 from adapters.backup.tree import Entry, copy_tree, read_tree
 from adapters.sandbox.inside.limits import SCRATCH
 from adapters.store import schema, upkeep
+from adapters.store.copies import nobody
 from adapters.store.look import look
 from adapters.store.open import is_shared
 from adapters.store.restored import Origin
@@ -66,30 +68,13 @@ def back_up(settings: Settings, place: Path, shown: object, told: Told) -> Manif
         raise BadInput(f"{place} lies among the goals' files: name a folder outside {files}.")
     at = time.time()
     with folders.new_folder(place) as folder:
-        (folder / DATABASE).mkdir(mode=0o700)
-        found = upkeep.back_up(
-            settings.database_url,
-            state_dir=settings.state_dir,
-            folder=folder / DATABASE,
-            told=lambda done, total: told(DATABASE, done, total),
-        )
+        found = _database_into(folder, settings, partial(told, DATABASE))
         folders.put(folder / SETTINGS, json.dumps(shown, indent=1).encode("ascii"))
         rows = tuple(read_tree(folder))
         copied = tuple(_copied(files, folder / WORKSPACES, told))
         entries = (*rows, *(_in_workspaces(entry) for entry in copied if not entry.why))
-        manifest = Manifest(
-            made_at=at,
-            headway=version(),
-            schema=found,
-            database=upkeep.kind_of(settings.database_url),
-            home=known_identity(files),
-            console=known_identity(settings.state_dir),
-            entries=entries,
-            left_out=(
-                *_elsewhere(settings),
-                *(_in_workspaces(entry) for entry in copied if entry.why),
-            ),
-        )
+        left_out = [_in_workspaces(entry) for entry in copied if entry.why]
+        manifest = _manifest(settings, at, found, entries, (*_elsewhere(settings), *left_out))
         folders.write_manifest(folder, manifest)
     return manifest
 
@@ -117,6 +102,24 @@ def restore(settings: Settings, place: Path, told: Told, *, replaces: bool = Fal
             return _restore(settings, place, manifest, told, replaces=replaces)
 
 
+def keep_before(settings: Settings, progress: Callable[[int, int], None] = nobody) -> Path:
+    """Keep what is in PostgreSQL as a backup without files, before its schema changes.
+
+    Returns the folder, in the state folder. `headway restore` takes it, and leaves the files.
+
+    Raises:
+        StoreBusy, StoreUnusable: it cannot be read, or there is no space for the copy.
+    """
+    place = settings.state_dir / f"database.before-{schema.HEAD}"
+    shutil.rmtree(place, ignore_errors=True)
+    at = time.time()
+    with folders.new_folder(place) as folder:
+        found = _database_into(folder, settings, progress)
+        manifest = _manifest(settings, at, found, tuple(read_tree(folder)))
+        folders.write_manifest(folder, manifest)
+    return place
+
+
 def upgrade(settings: Settings, told: Told) -> str:
     """Bring the database to today's schema, after a copy has been kept beside; returns its path.
 
@@ -128,8 +131,38 @@ def upgrade(settings: Settings, told: Told) -> str:
         return upkeep.upgrade(
             settings.database_url,
             state_dir=settings.state_dir,
-            told=lambda done, total: told(DATABASE, done, total),
+            told=partial(told, DATABASE),
+            before=lambda progress: keep_before(settings, progress),
         )
+
+
+def _database_into(folder: Path, settings: Settings, progress: Callable[[int, int], None]) -> str:
+    (folder / DATABASE).mkdir(mode=0o700)
+    return upkeep.back_up(
+        settings.database_url,
+        state_dir=settings.state_dir,
+        folder=folder / DATABASE,
+        told=progress,
+    )
+
+
+def _manifest(
+    settings: Settings,
+    at: float,
+    found: str,
+    entries: tuple[Entry, ...],
+    left_out: tuple[Entry, ...] = (),
+) -> Manifest:
+    return Manifest(
+        made_at=at,
+        headway=version(),
+        schema=found,
+        database=upkeep.kind_of(settings.database_url),
+        home=known_identity(settings.workspaces_dir),
+        console=known_identity(settings.state_dir),
+        entries=entries,
+        left_out=left_out,
+    )
 
 
 def _restore(
@@ -148,7 +181,7 @@ def _restore(
     try:
         shutil.rmtree(draft, ignore_errors=True)
         _copy_checked(place, manifest, draft, told)
-        with _swapped(files, draft, old) as kept:
+        with _swapped(files, draft, old) if draft.exists() else nullcontext(()) as kept:
             report, database = upkeep.restore(
                 settings.database_url,
                 _origin(settings, manifest),
@@ -156,7 +189,7 @@ def _restore(
                 folder=place / DATABASE,
                 beside=beside if replaces or was_cut_short else "",
                 now=time.time,
-                told=lambda done, total: told(DATABASE, done, total),
+                told=partial(told, DATABASE),
             )
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
@@ -201,7 +234,9 @@ def _swapped(files: Path, draft: Path, old: Path) -> Iterator[tuple[str, ...]]:
 
 
 def _copy_checked(place: Path, manifest: Manifest, draft: Path, told: Told) -> None:
-    """Copy the goals' files, and compare once more what was copied."""
+    """Copy the goals' files, if there are any in it, and compare once more what was copied."""
+    if not (place / WORKSPACES).exists():
+        return
     put = tuple(e for e in manifest.entries if e.path.startswith(f"{WORKSPACES}/"))
     size = sum(entry.size for entry in put)
     _refuse_too_little_space(draft.parent, sum(entry.size for entry in manifest.entries))

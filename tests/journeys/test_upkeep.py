@@ -64,6 +64,7 @@ def test_after_a_restore_nothing_is_sent_twice_and_every_open_decision_is_still_
     restored.start()
     time.sleep(1.5)
     assert restored.posts() == bot.posts(), "Nothing is sent before the release."
+    assert "Everything is on hold (restored from a backup)" in restored.told()
     assert {goal.state for goal in restored.goals()} >= {"deciding"}
     told = headway("release", "--yes", env=restored.env)
     assert told.returncode == 0, told.stderr

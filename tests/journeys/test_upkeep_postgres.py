@@ -11,6 +11,8 @@ import psycopg
 import pytest
 
 from adapters.console.room import room_path
+from adapters.store.schema import HEAD
+from tests.adapters.store.releases.kept import RELEASES, load, unpack
 from tests.journeys.bot import Bot, Thread, assert_sound, headway, until_called
 from tests.journeys.conftest import SHARED
 from tests.peers.messages_api import BlockingMessagesApi
@@ -95,6 +97,29 @@ def test_a_state_is_restored_into_another_database_and_folder_and_goes_on_there(
     session = Thread(other, written.id).goal().session
     part = other.state_dir / "workspaces" / session / "drafts" / "part-1.txt"
     assert part.read_text() == "part 1\n"
+
+
+def test_an_upgrade_keeps_a_copy_that_can_be_restored(
+    begin: Begin, postgres: Postgres, tmp_path: Path
+) -> None:
+    unpack(RELEASES[0], tmp_path / "a")
+    url = postgres.url(postgres.create())
+    load(RELEASES[0], tmp_path / "a" / "headway.db", url)
+    bot = begin("a", database=url)
+
+    done = json.loads(headway("db", "upgrade", "--json", env=bot.env).stdout)
+    restored = headway("restore", done["kept"], "--replace", "--json", env=bot.env)
+
+    assert done == {
+        "from": RELEASES[0],
+        "to": HEAD,
+        "kept": str(tmp_path / "a" / f"database.before-{HEAD}"),
+    }
+    assert restored.returncode == 0, restored.stderr
+    told = json.loads(restored.stdout)
+    assert told["report"]["goals"]["deciding"] == 1
+    assert [path.partition("_restore_")[0] for path in told["kept"]] == ["schema before"]
+    assert list((tmp_path / "a" / "workspaces").rglob("part-1.txt")), "The files stay as they are."
 
 
 def test_an_older_process_ends_when_a_newer_one_has_migrated_the_database(

@@ -24,6 +24,8 @@ from tests.adapters.store.releases.kept import RELEASES, Kept, unpack
 
 DURABLE = ("fsync", "rename", "replace", "link", "unlink", "mkdir", "symlink")
 """What of `os` changes what is on the disk, or says that it is there."""
+FORKS = "ignore:This process .*fork:DeprecationWarning"
+"""Of Python 3.12, where other tests have left threads; the child is alone and never comes back."""
 PART = "drafts/part-1.txt"
 
 
@@ -206,6 +208,7 @@ def test_a_link_out_of_a_workspace_comes_back_as_a_link(
     )
 
 
+@pytest.mark.filterwarnings(FORKS)
 def test_a_backup_that_is_killed_at_any_step_leaves_nothing_that_looks_whole(
     state: tuple[Settings, Kept],
 ) -> None:
@@ -230,6 +233,7 @@ def test_a_backup_that_is_killed_at_any_step_leaves_nothing_that_looks_whole(
     ]
 
 
+@pytest.mark.filterwarnings(FORKS)
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_restore_that_is_killed_at_any_step_leaves_what_does_not_start_or_is_on_hold(
     state: tuple[Settings, Kept], replaces: bool
