@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from bot.errors import AlreadyOwned, HeadwayError
+from bot.ports.room_settings import KEYS
 from bot.settings import Settings
 from scheduler.control import Request, ask_owner
 
@@ -119,19 +120,18 @@ def room(
     room: Annotated[
         str,
         typer.Argument(
-            metavar="[ROOM]",
+            metavar="ROOM",
             help="A room by name, NETWORK:ROOM, or '*' for all rooms of a workspace.",
             show_default=False,
         ),
     ] = "console",
     key: Annotated[
-        str | None, typer.Argument(metavar="[KEY", help="What to set.", show_default=False)
+        str | None,
+        typer.Argument(metavar="KEY", help=f"What to set: {', '.join(KEYS)}.", show_default=False),
     ] = None,
     value: Annotated[
         str | None,
-        typer.Argument(
-            metavar="VALUE]", help="`default` leaves it open again.", show_default=False
-        ),
+        typer.Argument(metavar="VALUE", help="`default` leaves it open again.", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -210,7 +210,9 @@ async def test_asking_for_access_posts_one_card_to_the_admins(bench: Bench) -> N
     assert len(told) == 2
     assert "Asked. Whoever looks after this room decides." in told
     card = next(text for text in told if "asks for access" in text)
-    assert card.startswith("@ann @dora: eve asks for access. `/goal allow @eve` lets them start goals")
+    assert card.startswith(
+        "@ann @dora: eve asks for access. `/goal allow @eve` lets them start goals"
+    )
     assert card.endswith("[Allow]")
     await bench.say("/goal allow @eve")
     assert await roles(bench, EVE) == {"user"}
@@ -459,7 +461,9 @@ async def test_the_card_of_one_goal_has_what_can_be_done_under_it(bench: Bench) 
 
     assert "ben has left. Their goals here are paused:" in card
     assert card.endswith("[Take over] [Cancel] [Keep paused]")
-    assert refused.startswith("G1 has no owner who may have goals here. `owner G1 me` takes it over")
+    assert refused.startswith(
+        "G1 has no owner who may have goals here. `owner G1 me` takes it over"
+    )
     assert (await bench.goal(thread)).state is State.READY
 
 
