@@ -4,6 +4,7 @@ A message on a terminal. Pure: what comes out is Rich text or plain lines.
 Buttons are words here: each shows what to type.
 """
 
+import re
 from dataclasses import fields, replace
 from typing import ClassVar, Final, TypeVar, cast
 
@@ -28,6 +29,7 @@ STYLES: Final = {
     "complete": "bold green",
     "cancelled": "dim",
 }
+CODE: Final = "cyan"
 MARKDOWN_MOST: Final = 50_000
 """Characters. Laying out a longer Markdown text (20,000 rows of a table) holds a process up for
 seconds; it is shown as it is written."""
@@ -62,7 +64,7 @@ def post(shape: Shape) -> RenderableType:
         for number, option in enumerate(shape.options, 1)
     )
     if shape.now:
-        parts.append(Text(shape.now.replace("`", "")))
+        parts.append(coded(shape.now))
     parts.extend(_foot(shape))
     return Group(*parts)
 
@@ -73,7 +75,7 @@ def status(shape: Shape, width: int) -> Text:
     if shape.body:
         lines.append(Text(" ".join(shape.body.split()), style="italic"))
     if shape.now:
-        lines.append(Text(shape.now.replace("`", "")))
+        lines.append(coded(shape.now))
     if shape.tasks:
         lines.append(_tasks(shape))
     for line in lines:
@@ -87,6 +89,12 @@ def lines(shape: Shape) -> str:
     typed = words(shape.buttons)
     parts = (head(shape), shape.body, shape.now, options(shape), tasks(shape), notes, typed)
     return "\n".join(part for part in parts if part)
+
+
+def coded(text: str) -> Text:
+    """A text in which what stands between backticks is to be typed, and looks like it."""
+    parts = re.split(r"`([^`]+)`", text)
+    return Text.assemble(*((part, CODE if place % 2 else "") for place, part in enumerate(parts)))
 
 
 def words(buttons: tuple[Button, ...]) -> str:

@@ -161,6 +161,12 @@ class Seat:
         return "\n".join(_line(thread) for thread in threads[-20:])
 
 
+def without_command(text: str) -> str:
+    """What was said, without the command's name before it."""
+    word, _, rest = text.partition(" ")
+    return rest if word[:1] in ("/", "!") else text
+
+
 def _is_answered(thread: ThreadView) -> bool:
     """Something was said in it, and there is no goal: an ordinary question, or a refusal."""
     return not thread.state and thread.latest is not None
@@ -177,11 +183,6 @@ def post_of(seen: Seen) -> Posted | Edited | None:
 
 
 def _line(thread: ThreadView) -> str:
-    opening = " ".join(_without_command(thread.opening).split())[:60]
+    opening = " ".join(without_command(thread.opening).split())[:60]
     word = thread.status.word if thread.status else thread.state.replace("_", " ").capitalize()
     return "  ".join(part for part in (thread.name or thread.id[:8], word, opening) if part)
-
-
-def _without_command(text: str) -> str:
-    word, _, rest = text.partition(" ")
-    return rest if word[:1] in ("/", "!") else text

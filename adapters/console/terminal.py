@@ -27,13 +27,15 @@ from rich.rule import Rule
 from rich.text import Text
 
 from adapters.console.parse import SaidLine
-from adapters.console.render import post, status
-from adapters.console.seat import Seat, post_of
+from adapters.console.render import coded, post, status
+from adapters.console.seat import Seat, post_of, without_command
 from adapters.console.view import Seen, ThreadView
 
 LOOK_S = 0.1
 WIDEST = 100
 ROOM_LINES = 5
+NAME_CHARS = 24
+PART = " · "
 STYLE = Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack"})
 
 
@@ -87,7 +89,9 @@ class Terminal:
             was_in = self._seat.thread
             said = await self._seat.typed(text)
             if said:
-                self._print(Text(said, style="dim"))
+                hint = coded(said)
+                hint.stylize_before("dim")
+                self._print(hint)
             if self._seat.thread != was_in:
                 self._recall()
 
@@ -108,7 +112,8 @@ class Terminal:
 
     def _greet(self) -> None:
         self._print(Rule(self._seat.texts("terminal.title"), style="dim", align="left"))
-        for thread in self._seat.view.live():
+        # The prompt shows the last ones, and draws them anew.
+        for thread in self._seat.view.live()[:-ROOM_LINES]:
             if thread.status is not None:
                 self._print(status(thread.status, self._width()))
 
@@ -127,7 +132,7 @@ class Terminal:
 
     def _print(self, what: RenderableType, thread: ThreadView | None = None) -> None:
         if thread is not None and thread.id != self._seat.thread and thread.id:
-            name = thread.name or thread.id[:8]
+            name = thread.name or _shortened(without_command(thread.opening)) or thread.id[:8]
             sys.stdout.write(self._ansi(Text(f"— {name} —", style="dim")))
         sys.stdout.write(self._ansi(what))
 
@@ -160,11 +165,12 @@ class Terminal:
     def _where(self) -> str:
         if not self._seat.thread:
             return self._seat.texts("terminal.title").lower()
-        return self._seat.view.thread(self._seat.thread).name or "…"
+        thread = self._seat.view.thread(self._seat.thread)
+        return thread.name or _shortened(without_command(thread.opening)) or "…"
 
     def _hint(self) -> ANSI:
         key = "terminal.hint.thread" if self._seat.thread else "terminal.hint.room"
-        return ANSI(self._seat.texts(key))
+        return ANSI(_fitted(self._seat.texts(key), shutil.get_terminal_size().columns - 1))
 
     def _width(self) -> int:
         return min(shutil.get_terminal_size().columns, WIDEST)
@@ -195,6 +201,20 @@ class _Verbs(Completer):
         for name in names:
             if typed and name.startswith(typed):
                 yield Completion(name, start_position=-len(typed))
+
+
+def _shortened(text: str) -> str:
+    """The beginning of what opened a thread that has no name."""
+    line = " ".join(text.split())
+    return line if len(line) <= NAME_CHARS else f"{line[: NAME_CHARS - 1].rstrip()}…"
+
+
+def _fitted(hint: str, width: int) -> str:
+    """A hint whose parts fit the width; the first and the last one are kept longest."""
+    parts = hint.split(PART)
+    while len(PART.join(parts)) > width and len(parts) > 2:
+        parts.pop(-2)
+    return PART.join(parts)
 
 
 def _in_one_line(thread: ThreadView, width: int) -> Text:

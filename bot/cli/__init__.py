@@ -45,7 +45,8 @@ EPILOG: Final = (
     "For example:\n\n"
     '[cyan]headway chat "write a haiku about tides into tides.txt"[/]\n\n'
     "[cyan]headway goals[/]    [cyan]headway show G1[/]    [cyan]headway trace G1 --json[/]\n\n"
-    "[cyan]headway demo[/]     shows it without a key"
+    "[cyan]headway init[/]     begins    [cyan]headway demo[/]    shows it without a key\n\n"
+    "An error ends in (ref 7F3K): the log has more of it under that word."
 )
 
 app = typer.Typer(
@@ -61,13 +62,6 @@ app = typer.Typer(
 evals = typer.Typer(no_args_is_help=True, help="Measure the models that are configured.")
 app.add_typer(evals, name="evals")
 app.add_typer(config_commands, name="config")
-operate.add_to(app)
-people.add_to(app)
-upkeep.add_to(app)
-purge.add_to(app)
-spend.add_to(app)
-status.add_to(app)
-app.add_typer(secret_commands, name="secret")
 app.command(epilog=init_command.EPILOG)(init_command.init)
 
 GoalName = Annotated[str, typer.Argument(metavar="GOAL", help="A goal's number, such as G1.")]
@@ -279,6 +273,16 @@ def evals_audit(
     from bot.cli import reports
 
     _wait(reports.audit_cases(_given(context).settings(), cases, as_json=as_json))
+
+
+# Behind those above, so that help shows first what one begins with.
+status.add_to(app)
+people.add_to(app)
+operate.add_to(app)
+spend.add_to(app)
+upkeep.add_to(app)
+purge.add_to(app)
+app.add_typer(secret_commands, name="secret")
 
 
 def _wait(work: Coroutine[Any, Any, T]) -> T:

@@ -9,7 +9,7 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from adapters.console.parse import SaidLine, room
-from adapters.console.render import MARKDOWN_MOST, clean, lines, post, status
+from adapters.console.render import MARKDOWN_MOST, clean, coded, lines, post, status
 from adapters.console.view import View
 from bot.ports.chat import Incoming, Shape, Speaker
 
@@ -77,3 +77,10 @@ def test_a_closed_card_says_what_came_of_it() -> None:
     card = Shape("❓", "Decision 1", ("G2", "answered by ann"), "Delete them?", now="→ `no`")
 
     assert shown(post(card)).splitlines()[-1].strip() == "→ no"
+
+
+def test_what_is_to_be_typed_looks_like_it_and_its_backticks_are_gone() -> None:
+    shown = coded("Say `resume`, or `cancel`. A lone ` stays a word.")
+
+    assert shown.plain == "Say resume, or cancel. A lone ` stays a word."
+    assert [shown.plain[span.start : span.end] for span in shown.spans] == ["resume", "cancel"]

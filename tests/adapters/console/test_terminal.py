@@ -15,7 +15,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from adapters.console.render import lines, post, status, words
 from adapters.console.room import RoomFile, room_path
 from adapters.console.seat import Seat
-from adapters.console.terminal import Terminal
+from adapters.console.terminal import Terminal, _fitted, _shortened
 from bot.chat.parse import opens_thread
 from bot.chat.texts import Texts
 from bot.ports.chat import Button, Shape
@@ -154,3 +154,16 @@ def test_a_post_without_a_head_is_its_text_alone() -> None:
 
     assert shown.getvalue().strip() == "It is done."
     assert lines(Shape("", "", body="It is done.")) == "It is done."
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [(99, "one · two · three"), (14, "one · three"), (3, "one · three")],
+)
+def test_a_hint_loses_its_middle_where_the_screen_is_narrow(width: int, shown: str) -> None:
+    assert _fitted("one · two · three", width) == shown
+
+
+def test_a_thread_without_a_name_is_called_by_its_beginning() -> None:
+    assert _shortened("what is\nthe time") == "what is the time"
+    assert _shortened("what is the time in the whole world") == "what is the time in the…"
