@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import bindparam, case, func, select, text
+from sqlalchemy import bindparam, case, exists, func, select, text
 
 from adapters.store import codec, queries
 from adapters.store.journal import check_waiting
@@ -39,10 +39,14 @@ BUCKET_S: Final = 900
 """Every zone's day begins on a quarter of an hour."""
 
 _G, _S, _R, _P = queries.GOAL, queries.SESSION, queries.ROOM, queries.PERSON
-_T, _W = queries.STEP, queries.WAIT
+_T, _W, _H = queries.STEP, queries.WAIT, METADATA.tables["hold"]
 _above: Final = _R.alias("above")
 
-_IS_HELD: Final = select(_W.c.id).where(text("state = 'open' AND kind IN ('cap', 'slot')")).limit(1)
+_IS_HELD: Final = (
+    select(_W.c.id, exists().where(text("hold.scope IN ('all', 'restore')")).select_from(_H))
+    .where(text("state = 'open' AND kind IN ('cap', 'slot')"))
+    .limit(1)
+)
 _CAPPED: Final = (
     queries.there(select(_G.c.data).join(_S, _S.c.id == _G.c.session))
     .join(_W, _W.c.goal == _G.c.id)
@@ -157,6 +161,8 @@ class StoreSpending:
         held = await self._readers.glance(lambda reader: reader.one(_IS_HELD))
         if held is None:
             return Swept()
+        if held[1]:
+            return Swept(is_on_hold=True)
 
         def job(tx: Transaction) -> Swept:
             freed = let_go(tx, self._guard, self._limits, self._limits_hash)

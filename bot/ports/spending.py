@@ -65,6 +65,8 @@ class Swept:
 
     freed: tuple[str, ...] = ()
     spent: tuple[Spent, ...] = ()
+    is_on_hold: bool = False
+    """Everything is on hold: nothing was looked at."""
 
 
 class Spending(Protocol):

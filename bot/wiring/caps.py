@@ -39,7 +39,8 @@ def keep_caps(
         for goal in swept.freed:
             worker.wake(goal)
             delivery.notify()
-        await _tell(operations, swept, manner)
+        if not swept.is_on_hold:
+            await _tell(operations, swept, manner)
 
     alarms.add("caps", look, LOOK_S)
 

@@ -7,6 +7,7 @@ import pytest
 from bot.goals.events import (
     CallSettled,
     CallStarted,
+    CapReached,
     DecisionAsked,
     GoalOpened,
     TurnEnded,
@@ -14,7 +15,7 @@ from bot.goals.events import (
     WaitAsked,
 )
 from bot.goals.goal import Goal, State, Wait, WaitKind
-from bot.goals.limits import DEFAULT_BUDGET, LIMITS
+from bot.goals.limits import DEFAULT_BUDGET, LIMITS, SLOT_LOOK_S
 from bot.goals.money import Usage
 from bot.ports.chat import Place, Speaker
 from bot.ports.holds import ALL
@@ -105,6 +106,31 @@ async def test_a_wait_on_a_process_that_is_gone_wakes_at_once() -> None:
     assert woken.state is State.READY
 
 
+async def test_a_goal_that_a_cap_held_goes_on_when_its_day_is_over() -> None:
+    clock, store, goal = await _working()
+    cap = CapReached("person", 1_000, clock.time + HOUR, nano_usd=10)
+    held = (await store.journal.commit(Unit(goal.id, (cap,)))).goal
+    clock.time += HOUR
+
+    woken = await _parked(store, clock).run(Lease(held, 1))
+
+    assert held.due_at == clock.time
+    assert (woken.state, woken.turn_open) == (State.WORKING, True)
+
+
+async def test_a_queued_goal_is_looked_at_again_and_stays_queued() -> None:
+    clock, store, goal = await _queued()
+    assert goal.due_at is not None
+    clock.time = goal.due_at
+    lease = await store.leases.claim_one("w", goal.id)
+    assert lease is not None
+
+    still = await _parked(store, clock).run(lease)
+
+    assert (still.state, still.reason) == (State.WAITING, "slot:person:3")
+    assert still.due_at == clock.time + SLOT_LOOK_S
+
+
 async def test_a_question_is_reminded_of_at_half_time_and_blocks_at_its_end() -> None:
     clock, store, goal = await _asking()
     parked = _parked(store, clock)
@@ -150,16 +176,29 @@ async def _asking() -> tuple[_Clock, MemoryStore, Goal]:
     return clock, store, (await store.journal.commit(ended)).goal
 
 
+async def _queued() -> tuple[_Clock, MemoryStore, Goal]:
+    clock, store = await _opened(queued="person:3")
+    [row] = await store.records.goals()
+    return clock, store, row.goal
+
+
 async def _working() -> tuple[_Clock, MemoryStore, Goal]:
-    clock = _Clock()
-    store = MemoryStore(clock)
-    thread = await store.rooms.begin(Place("console", "here", "room", "t"))
-    objective = Content("Do it")
-    owner = await store.rooms.person("console", Speaker("ann", "Ann"))
-    opened = GoalOpened("g", thread.session, 0, owner, objective.hash, replace(DEFAULT_BUDGET))
-    await store.journal.open(opened, (objective,))
+    clock, store = await _opened()
     await store.leases.claim("w", limit=1)
     called = CallStarted("c", "agent", "model", 1000, 1000, revision=1)
     begun = Unit("g", (TurnStarted(), called, CallSettled("c", Usage(1, output=1), 1)))
     goal = (await store.journal.commit(begun)).goal
     return clock, store, goal
+
+
+async def _opened(queued: str = "") -> tuple[_Clock, MemoryStore]:
+    clock = _Clock()
+    store = MemoryStore(clock)
+    thread = await store.rooms.begin(Place("console", "here", "room", "t"))
+    objective = Content("Do it")
+    owner = await store.rooms.person("console", Speaker("ann", "Ann"))
+    opened = GoalOpened(
+        "g", thread.session, 0, owner, objective.hash, replace(DEFAULT_BUDGET), queued=queued
+    )
+    await store.journal.open(opened, (objective,))
+    return clock, store

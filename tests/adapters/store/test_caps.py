@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import UTC
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.store.open import Store, open_store
-from adapters.store.tallies import SPREAD_S, Guard, jitter_s, midnight_after
+from adapters.store.tallies import SPREAD_S, Guard, day_of, jitter_s, midnight_after
 from bot.errors import Refused
 from bot.goals.caps import NO_CAPS, Caps
 from bot.goals.events import (
@@ -276,6 +277,47 @@ async def test_a_raised_cap_lets_its_goals_go_at_once(begin: Begin) -> None:
         assert after.rules == ("turn_resumed", "call_started")
 
 
+async def test_while_all_is_on_hold_nothing_is_let_go(begin: Begin) -> None:
+    bed = await begin(live(person=1))
+    await bed.open()
+    queued = await bed.open()
+    await bed.holds.hold("all", queued.owner)
+    raised = await begin(live(person=2))
+
+    on_hold = await raised.spending.sweep()
+    await raised.holds.release("all")
+    after = await raised.spending.sweep()
+
+    assert (on_hold.is_on_hold, on_hold.freed) == (True, ())
+    assert (after.is_on_hold, after.freed) == (False, (queued.id,))
+
+
+async def test_a_day_is_the_rooms_by_its_zone(begin: Begin) -> None:
+    bed = await begin(usd(room=1.0))
+    goal = await working(bed, "far")
+    await set_room(bed, "far", zone="Pacific/Kiritimati")
+    zone = ZoneInfo("Pacific/Kiritimati")
+    now = await bed.time.now()
+
+    await bed.commit(goal, a_call("c1", 0.9), a_reply("c1", 0.9))
+    held = (await bed.commit(goal, a_call("c2", 0.9))).goal
+
+    [(day, *_)] = await tally(bed.ports)  # type: ignore[arg-type]
+    assert day == day_of(now, zone)
+    assert held.due_at == midnight_after(now, zone) + jitter_s(goal.id)
+
+
+async def test_a_room_may_have_fewer_live_goals_than_the_settings_allow(begin: Begin) -> None:
+    bed = await begin(live(room=5))
+    await bed.open(place=bed.place(room="quiet"))
+    await set_room(bed, "quiet", cap_live_goals=1)
+
+    queued = await bed.open(place=bed.place(room="quiet"))
+    elsewhere = await bed.open(place=bed.place(room="loud"))
+
+    assert (queued.reason, elsewhere.state) == ("slot:room:1", State.READY)
+
+
 async def test_an_admins_word_lets_one_goal_pass_for_today(begin: Begin) -> None:
     bed = await begin(usd(person=0.1))
     goals = [await working(bed), await working(bed)]
@@ -526,7 +568,7 @@ async def open_of(bed: Bed, speaker: Speaker) -> Goal:
     return (await bed.journal.open(opened, [content])).goal
 
 
-async def set_room(bed: Bed, room: str, **values: float) -> None:
+async def set_room(bed: Bed, room: str, **values: float | str) -> None:
     """Settings of a room, as they are kept."""
     kept = json.dumps({key: {"value": n, "by": "p1", "at": 1.0} for key, n in values.items()})
     sql = f"UPDATE room SET settings = '{kept}' WHERE name = '{room}'"
