@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 FOLLOW_S: Final = 3.0
 """How often the changes of other processes are looked for: they count within 5 s."""
-HOMES_KEPT: Final = 20_000
+KEPT: Final = 20_000
 
 
 async def _nobody() -> None:
@@ -59,6 +59,8 @@ class AllowList:
         self._defaults = defaults
         self._register = Register()
         self._loading = asyncio.Lock()
+        self._roles: dict[tuple[str, str, str, str], frozenset[Role]] = {}
+        self._asks_nobody = True
         self._resolved: dict[tuple[str, str, str], RoomSettings] = {}
         self._homes: dict[str, Place] = {}
         self._ids: dict[str, str] = {}
@@ -81,6 +83,10 @@ class AllowList:
         is_new = register != self._register
         self._register = register
         self._resolved.clear()
+        self._roles.clear()
+        # Who is in a room or a group is the network's to say, each time anew.
+        kinds = {entry.subject.kind for entry in register.entries}
+        self._asks_nobody = kinds <= {"person", "server"}
         return is_new
 
     async def reload(self) -> None:
@@ -104,17 +110,14 @@ class AllowList:
 
     async def roles(self, place: Place, who: Speaker) -> frozenset[Role]:
         """The roles that somebody has in a place, now."""
-        if (place.network, who.id) in self._register.gone:
-            return frozenset()
-        if (place.network, place.workspace, who.id) in self._register.operators:
-            return frozenset({"admin"})
-        found: set[Role] = set()
-        for entry in self._register.entries:
-            if entry.role in found or not _holds_in(entry, place):
-                continue
-            if await self._is_one_of(entry.subject, place, who):
-                found.add(entry.role)
-        return frozenset(found)
+        key = (place.network, place.workspace, place.room, who.id)
+        known = self._roles.get(key)
+        if known is None:
+            by = self._register
+            known = await self._found(place, who)
+            if by is self._register and self._asks_nobody and len(self._roles) < KEPT:
+                self._roles[key] = known
+        return known
 
     async def is_chief(self, place: Place, who: Speaker) -> bool:
         """Whether somebody is an admin in all rooms, and not in some alone."""
@@ -133,7 +136,7 @@ class AllowList:
         """Where a session lives."""
         place = self._homes.get(session)
         if place is None:
-            if len(self._homes) >= HOMES_KEPT:
+            if len(self._homes) >= KEPT:
                 self._homes.clear()
             place = self._homes[session] = await self._notices.home(session)
         return place
@@ -202,10 +205,23 @@ class AllowList:
         await self._people.set_for_room(place, key, value, by=by, answer=answer)
         await self.reload()
 
+    async def _found(self, place: Place, who: Speaker) -> frozenset[Role]:
+        if (place.network, who.id) in self._register.gone:
+            return frozenset()
+        if (place.network, place.workspace, who.id) in self._register.operators:
+            return frozenset({"admin"})
+        found: set[Role] = set()
+        for entry in self._register.entries:
+            if entry.role in found or not _holds_in(entry, place):
+                continue
+            if await self._is_one_of(entry.subject, place, who):
+                found.add(entry.role)
+        return frozenset(found)
+
     async def _who(self, person: str) -> Speaker:
         id = self._ids.get(person)
         if id is None:
-            if len(self._ids) >= HOMES_KEPT:
+            if len(self._ids) >= KEPT:
                 self._ids.clear()
             found = await self._rooms.people((person,))
             id = self._ids[person] = found[person].id if person in found else ""
