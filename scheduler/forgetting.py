@@ -39,6 +39,8 @@ TIDY_FIRST_S: Final = 60.0
 RESTS_S: Final = 20.0
 """How long a person's goals may take to come to rest before their texts are taken all the same."""
 PASSES: Final = 5
+POSTED_S: Final = 0.3
+"""So long a post that was made of a text may take to be where it goes."""
 LOOK_S: Final = 0.1
 
 Told = Callable[[Step], None]
@@ -157,6 +159,7 @@ class Forgetter:
             if counts.total() == before and not await parts.forgetting.at_work(trail.goals):
                 break
         # What was being posted meanwhile; with the texts gone nothing more can be.
+        await asyncio.sleep(POSTED_S if trail.live else 0)
         note(await self._traces(trail))
         async for step in parts.forgetting.name(trail):
             note([step])

@@ -59,6 +59,9 @@ _TEXTS: Final = (
     .order_by(_C.c.session, _C.c.hash)
     .limit(bindparam("of_limit"))
 )
+_OTHERS: Final = select(_G.c.id).where(
+    _G.c.session == bindparam("of_session"), _G.c.owner != bindparam("of_person")
+)
 _DATA: Final = select(_E.c.data).where(_E.c.goal == bindparam("of_goal"))
 _HELD: Final = select(_L.c.goal).where(
     _L.c.goal == bindparam("of_goal"), text("lease.worker <> ''"), _L.c.until > bindparam("of_now")
@@ -149,7 +152,10 @@ class StoreForgetting:
         for spot in trail.shared:
             for step in await self._of_goals(trail, spot, is_dry=is_dry):
                 yield step
-        count = await refs_of(trail.goals, self._writer, self._readers, is_dry=is_dry)
+        parts = (self._writer, self._readers)
+        count = await refs_of(trail.goals, *parts, is_dry=is_dry)
+        near = await self._readers.do(lambda reader: _others_near(reader, trail))
+        count += await refs_of(near, *parts, trail.words, is_dry=is_dry)
         if count:
             yield Step("wait", count)
         sessions = [spot.session for spot in trail.own]
@@ -280,6 +286,15 @@ class StoreForgetting:
 
     async def _all(self, statement: Statement, **parameters: object) -> list[Row]:
         return await self._readers.do(lambda reader: reader.all(statement, **parameters))
+
+
+def _others_near(reader: Reader, trail: Trail) -> list[str]:
+    """Other people's goals in threads in which they spoke."""
+    return [
+        goal
+        for spot in trail.shared
+        for [goal] in reader.all(_OTHERS, of_session=spot.session, of_person=trail.person.id)
+    ]
 
 
 def _end(tx: Transaction, bite: Sequence[Slice]) -> None:

@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Annotated, Any, Final
 
 import typer
@@ -131,22 +131,20 @@ async def _desk(settings: Settings) -> AsyncIterator[Ask]:
         return
     from bot.wiring.forgetting import own_purge_desk
 
-    try:
-        opening = own_purge_desk(settings)
-        desk = await opening.__aenter__()
-    except AlreadyOwned:
-        yield lambda request: _far(settings, request)
-        return
+    async with AsyncExitStack() as stack:
+        try:
+            desk = await stack.enter_async_context(own_purge_desk(settings))
+        except AlreadyOwned:
+            # Another one has started meanwhile.
+            yield lambda request: _far(settings, request)
+            return
 
-    async def ask(request: Request) -> dict[str, Any]:
-        told = await desk(request)
-        assert told is not None
-        return told
+        async def near(request: Request) -> dict[str, Any]:
+            told = await desk(request)
+            assert told is not None
+            return told
 
-    try:
-        yield ask
-    finally:
-        await opening.__aexit__(None, None, None)
+        yield near
 
 
 async def _far(settings: Settings, request: Request) -> dict[str, Any]:

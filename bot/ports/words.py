@@ -10,9 +10,11 @@ Rule 2: bytes count in each form that programs write text in: UTF-8, UTF-16, JSO
 import base64
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 MARK: Final = "(forgotten)"
@@ -21,6 +23,11 @@ NAME_LEAST: Final = 3
 SAID_LEAST: Final = 12
 WORD_LEAST: Final = 8
 LONG: Final = 14
+MANY: Final = 500
+_TOKEN: Final = re.compile(r"\w{3,}")
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
+_BASE64: Final = re.compile(rb"[A-Za-z0-9+/_-](?:[A-Za-z0-9+/_-]|=?\r?\n){14,}")
+_URL_SAFE: Final = bytes.maketrans(b"-_", b"+/")
 _WORD: Final = re.compile(rf"[\w.@-]{{{WORD_LEAST},200}}")
 
 
@@ -37,9 +44,7 @@ class Words:
 
     def quotes_in(self, text: str) -> bool:
         """Whether the text repeats what they said."""
-        if not self.said:
-            return False
-        return any(one in text for one in self._said_forms)
+        return any(True for _ in self._quoted(text))
 
     def are_in(self, text: str) -> bool:
         """Whether there is anything of them in the text."""
@@ -47,17 +52,51 @@ class Words:
 
     def without(self, text: str, mark: str = MARK) -> str:
         """The text without their names and what they said."""
-        for one in self._said_forms:
-            text = text.replace(one, mark)
+        for one in sorted(set(self._quoted(text)), key=len, reverse=True):
+            for form in _texts(one):
+                text = text.replace(form, mark)
         return text if self._names is None else self._names.sub(mark, text)
 
     def are_in_bytes(self, body: bytes) -> bool:
         """Whether any form of anything of them is in a file's bytes."""
-        if any(form in body for form in self._said_bytes):
+        return any(self._are_in_raw(raw) for raw in (body, *_decoded(body)))
+
+    def _are_in_raw(self, raw: bytes) -> bool:
+        if any(form in raw for form in self._long_names):
             return True
-        if self._names is not None and self._names.search(body.decode("utf-8", "replace")):
-            return True
-        return any(form in body for form in self._name_bytes)
+        if not self._is_many:
+            return self.names_in(raw.decode("utf-8", "replace")) or any(
+                form in raw for form in self._said_bytes
+            )
+        encodings = ("utf-8", "utf-16-le", "utf-16-be")
+        return any(self.are_in(raw.decode(encoding, "replace")) for encoding in encodings)
+
+    def _quoted(self, text: str) -> Iterator[str]:
+        """What of `said` is in the text. Of many, only what shares a word with it is looked for."""
+        wanted: Iterable[str] = self.said
+        if self._is_many:
+            words = set(_TOKEN.findall(text))
+            if "\\" in text:
+                words.update(_TOKEN.findall(_unescaped(text)))
+            wanted = chain.from_iterable(self._by_word.get(word, ()) for word in words)
+        for one in wanted:
+            if any(form in text for form in _texts(one)):
+                yield one
+
+    @property
+    def _is_many(self) -> bool:
+        return len(self.said) > MANY
+
+    @cached_property
+    def _by_word(self) -> dict[str, list[str]]:
+        """`said` by the word of each that is in the fewest."""
+        words_of = {one: set(_TOKEN.findall(one)) for one in self.said}
+        counts = Counter(chain.from_iterable(words_of.values()))
+        found: dict[str, list[str]] = {}
+        for one, words in words_of.items():
+            if words:
+                found.setdefault(min(words, key=lambda word: counts[word]), []).append(one)
+        return found
 
     @cached_property
     def _names(self) -> re.Pattern[str] | None:
@@ -68,17 +107,12 @@ class Words:
         return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, forms)) + r")(?!\w)")
 
     @cached_property
-    def _said_forms(self) -> tuple[str, ...]:
-        longest = sorted(self.said, key=len, reverse=True)
-        return tuple(dict.fromkeys(form for one in longest for form in _texts(one)))
-
-    @cached_property
     def _said_bytes(self) -> tuple[bytes, ...]:
         return tuple(dict.fromkeys(form for one in self.said for form in _bytes(one)))
 
     @cached_property
-    def _name_bytes(self) -> tuple[bytes, ...]:
-        """Forms in which a word's ends cannot be seen: of longer names alone."""
+    def _long_names(self) -> tuple[bytes, ...]:
+        """Names whose ends need not be seen, so that any form of them is looked for."""
         long = [name for name in self.names if len(name) >= WORD_LEAST]
         return tuple(dict.fromkeys(form for name in long for form in _bytes(name)))
 
@@ -104,6 +138,17 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines()]
 
 
+def _unescaped(text: str) -> str:
+    """The text without JSON's escapes, halves of a pair put together."""
+    halves = _ESCAPE.sub(_meant, text)
+    return halves.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _meant(escape: re.Match[str]) -> str:
+    """What a JSON escape stands for, as far as words go."""
+    return chr(int(escape[1], 16)) if escape[1] else " "
+
+
 def _is_rare(word: str) -> bool:
     rest = word[1:].rstrip(".-")
     return len(word) >= LONG or not (rest.isalpha() and rest.islower())
@@ -119,18 +164,18 @@ def _texts(text: str) -> Iterator[str]:
 def _bytes(text: str) -> Iterator[bytes]:
     for form in _texts(text):
         yield form.encode("utf-8", "surrogatepass")
-    for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
-        raw = text.encode(encoding, "surrogatepass")
-        yield raw
-        yield from _base64(raw)
+    for encoding in ("utf-16-le", "utf-16-be"):
+        yield text.encode(encoding, "surrogatepass")
 
 
-def _base64(raw: bytes) -> Iterator[bytes]:
-    """What base64 of anything that holds `raw` holds: by where it begins in a group of three."""
-    for shift in range(3):
-        coded = base64.b64encode(bytes(shift) + raw)
-        first = (shift * 4 + 2) // 3 + (1 if shift else 0)
-        last = len(coded) - (4 if (shift + len(raw)) % 3 else 0)
-        if last - first >= WORD_LEAST:
-            yield coded[first:last]
-            yield coded[first:last].replace(b"+", b"-").replace(b"/", b"_")
+def _decoded(body: bytes) -> Iterator[bytes]:
+    """What stands in the body in base64, in lines or not, wherever it begins."""
+    for found in _BASE64.finditer(body):
+        run = found[0].translate(_URL_SAFE, b"\r\n=")
+        for first in range(4):
+            whole = run[first : len(run) - (len(run) - first) % 4]
+            yield base64.b64decode(whole)
+            # What is left of the last group: one or two bytes.
+            left = run[len(whole) + first :]
+            if len(left) > 1:
+                yield base64.b64decode(whole + left + b"=" * (4 - len(left)))

@@ -1,6 +1,9 @@
 """What tells a person's traces from others'."""
 
 import base64
+import json
+import re
+import time
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,3 +62,32 @@ def test_what_was_taken_out_is_not_found(mark: str) -> None:
     words = Words(said=(mark,))
 
     assert not words.are_in(words.without(f"a {mark} b"))
+
+
+@given(mark=MARKS)
+def test_among_very_many_a_text_is_still_found(mark: str) -> None:
+    words = Words(said=(mark, *(f"another line number {n}" for n in range(600))))
+    has_word = any(len(word) >= 3 for word in re.findall(r"\w+", mark))
+
+    assert words.quotes_in(f"so: {mark} it is") is has_word
+    assert not has_word or words.are_in_bytes(base64.encodebytes(f"so: {mark} it is".encode()))
+    assert words.quotes_in(json.dumps(f"so:\n{mark}")) is has_word
+    assert not words.quotes_in("nothing of that")
+
+
+def test_very_many_are_looked_for_in_a_long_text_at_once() -> None:
+    words = Words(said=tuple(f"the line with number {n} in it" for n in range(20_000)))
+    text = "words of a long line with a number in it, which says something else. " * 2_000
+
+    began = time.perf_counter()
+    for _ in range(20):
+        assert not words.quotes_in(text)
+
+    assert time.perf_counter() - began < 5
+
+
+def test_base64_in_lines_is_read_across_them() -> None:
+    words = Words(said=("a-mark-that-is-long-enough-to-cross-lines",))
+    body = base64.encodebytes(b"x" * 41 + words.said[0].encode() + b"y" * 90)
+
+    assert words.are_in_bytes(b"coded:\n" + body)
