@@ -1,5 +1,6 @@
 """Which values a process knows to be secret, from its settings and its environment."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,12 @@ def test_a_key_file_that_cannot_be_read_is_somebody_elses_sentence(tmp_path: Pat
     settings = Settings(api_key_file=tmp_path / "none", api_key=SecretStr("key-in-a-setting"))
 
     assert known(settings).text("key-in-a-setting") == "[secret api_key]"
+
+
+def test_a_key_file_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    assert known(Settings(api_key_file=tmp_path / "pipe")).text("x") == "x"
 
 
 def test_no_setting_shows_its_secret(tmp_path: Path) -> None:
