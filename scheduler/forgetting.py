@@ -89,13 +89,16 @@ class Forgetter:
         self._turn = asyncio.Lock()
 
     async def sweep(self) -> None:
-        """Forget whoever is to be forgotten by now. Raises as the store does."""
+        """Forget whoever is to be forgotten by now; what cannot be done waits for the next sweep."""
         async with self._turn:
-            wanted = await self._parts.forgetting.wanted()
-            for one in wanted:
-                await self._forget(one, _untold)
-            if wanted:
-                await self._finish([one.person for one in wanted])
+            try:
+                wanted = await self._parts.forgetting.wanted()
+                for one in wanted:
+                    await self._forget(one, _untold)
+                if wanted:
+                    await self._finish([one.person for one in wanted])
+            except HeadwayError as error:
+                log.info("Forgetting goes on later: %s", error)
 
     async def forget(self, wanted: Wanted, told: Told = _untold) -> Counts:
         """Forget one person now; `told` hears of each step.
@@ -124,8 +127,13 @@ class Forgetter:
 
     async def tidy(self) -> None:
         """Take away what has been kept long enough, as the rooms and the settings say."""
+        kept = (Kept(self._texts_days), Kept(self._workspaces_days))
         async with self._turn:
-            counts = await self._old(Kept(self._texts_days), Kept(self._workspaces_days), _untold)
+            try:
+                counts = await self._old(*kept, _untold)
+            except HeadwayError as error:
+                log.info("Tidying goes on later: %s", error)
+                return
         if counts:
             log.info("Kept long enough and taken away: %s", dict(counts))
 

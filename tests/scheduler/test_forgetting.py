@@ -170,6 +170,9 @@ async def test_a_log_that_is_read_elsewhere_is_tried_again_by_the_next_sweep(bed
     works = forgetter(bed, Folders(), scrub=scrub)
     with pytest.raises(StoreBusy):
         await works.forget(Wanted(at.ann))
+    busy.append(1)
+    await works.sweep()
+    assert await bed.forgetting.wanted()
     await works.sweep()
 
     assert await bed.forgetting.wanted() == ()
