@@ -28,6 +28,7 @@ from tests.journeys.bot import (
 from tests.journeys.conftest import Begin
 from tests.journeys.test_full_disk import SMALL_DISK
 from tests.peers.messages_api import ROOT, BlockingMessagesApi
+from tests.peers.terminal import on_a_terminal
 
 pytestmark = pytest.mark.process
 
@@ -222,3 +223,20 @@ def test_a_restore_asks_before_it_is_released_and_holds_what_is_started_meanwhil
     assert any("question 1 is open" in line for line in released["report"])
     assert [hold["scope"] for hold in released["released"]] == ["restore"]
     assert_sound(api, late, "complete")
+
+
+def test_whoever_releases_a_restored_state_is_asked(old_state: Path, tmp_path: Path) -> None:
+    backup, other = str(tmp_path / "backup"), str(tmp_path / "other")
+    assert headway("backup", backup, env=environment(state_dir=old_state)).returncode == 0
+    assert headway("restore", backup, "--into", other, env=environment()).returncode == 0
+    release, env = (*COMMAND, "release"), environment(state_dir=other)
+
+    no, asked = on_a_terminal(release, env, [("Release it?", "n\n")], folder=ROOT)
+    held = headway("hold", env=env)
+    yes, told = on_a_terminal(release, env, [("Release it?", "y\n")], folder=ROOT)
+
+    assert no == 1
+    assert "question 1 is open" in asked
+    assert "Everything, as restored, is on hold" in held.stdout
+    assert yes == 0
+    assert "Everything, as restored, goes on." in told
