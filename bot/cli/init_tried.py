@@ -32,7 +32,7 @@ class Tried:
             HeadwayError: they do not answer; what is wrong and the mend.
         """
         if settings.provider == "rehearsed":
-            self._good("Rehearsed: a script answers in this version's words. Nothing is charged.")
+            self._good("Rehearsed: a script answers, and nothing is charged.")
             return
         self._try("Asking the model for one token", lambda: model.answers(settings))
         self._good(_costs(settings))

@@ -75,7 +75,7 @@ def test_a_person_without_a_key_comes_from_init_to_a_complete_goal(
     goal = headway(newcomer, *("".join(pair) for pair in words), "--until-settled")
 
     assert code == 0, told
-    assert "Nothing is charged" in told
+    assert "nothing is charged" in told
     assert "commands run confined" in told
     assert tomllib.loads(config_of(newcomer).read_text()) == {
         "provider": "rehearsed",
