@@ -6,6 +6,7 @@ Rule: whatever is added to the settings as a key, a token or a password is added
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -48,14 +49,13 @@ def passwords_in(url: str) -> tuple[str, ...]:
 
 
 def _known(settings: Settings) -> Iterator[tuple[str, str]]:
+    yield "api_key", settings.api_key.get_secret_value()
     file = settings.api_key_file
-    try:
-        # A pipe would hold whoever asks up, and is emptied by reading it.
-        if file is None or file.is_file():
+    if file is not None and file.is_file():
+        # A pipe would hold whoever asks up, and is emptied by reading it. Whoever needs the key
+        # says what is wrong with its file.
+        with suppress(BadSettings):
             yield "api_key", settings.key()
-    except BadSettings:
-        # Whoever needs it says so.
-        yield "api_key", settings.api_key.get_secret_value()
     for password in passwords_in(settings.database):
         yield "database_password", password
     for password in passwords_in(settings.base_url):
