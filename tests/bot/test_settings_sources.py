@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from bot.cli import app
 from bot.errors import BadSettings
 from bot.settings import PREFIX, Settings, read_settings, traced
-from bot.settings_sources import Origin, line_of, origin_of
+from bot.settings_sources import Leaf, Origin, line_of, origin_of
 
 LEAVES = (
     ("budget_usd", "BUDGET_USD", "9.5"),
@@ -185,7 +185,7 @@ def test_where_no_file_is_read_it_says_where_it_looked(tmp_path: Path) -> None:
 
 
 def test_the_table_of_a_value_says_where_the_value_comes_from() -> None:
-    found = {("prices",): Origin("variable", "HEADWAY_PRICES")}
+    found: dict[Leaf, Origin] = {("prices",): Origin("variable", "HEADWAY_PRICES")}
 
     assert origin_of(("prices", "x", "input"), found).where == "HEADWAY_PRICES"
     assert origin_of(("zone",), found).kind == "default"

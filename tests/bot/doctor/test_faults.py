@@ -44,13 +44,15 @@ def variable(**values: str) -> Hurt:
 
 
 def toml(text: str) -> Hurt:
-    return lambda patient, _: patient.toml(text) and None
+    def hurt(patient: Patient, _: ExitStack) -> None:
+        patient.toml(text)
+
+    return hurt
 
 
 def answering(status: int) -> Hurt:
     def hurt(patient: Patient, _: ExitStack) -> None:
-        for _ in range(2):
-            patient.api.fault({"status": status})
+        patient.api.fault({"status": status}, count=2)
 
     return hurt
 
