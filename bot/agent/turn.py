@@ -13,7 +13,6 @@ Rule 4: a cancelled turn writes down what it knows before it goes: calls in flig
 
 import asyncio
 import contextlib
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -25,6 +24,7 @@ from bot.agent.calls import Calls, NoReply, offer
 from bot.agent.cancellation import heed_cancellation
 from bot.agent.hands import Hands
 from bot.agent.record import Record
+from bot.agent.remembered import Remembered
 from bot.agent.replies import blocks, final_reply, is_compaction
 from bot.agent.request import CUTTING, container_of, is_alone, uses_of, was_cut
 from bot.agent.results import files_read
@@ -49,8 +49,6 @@ MISSES: Final = 3
 EMPTY_REPLIES: Final = 2
 READ_KEPT: Final = 200
 """Files whose hash is looked at when a turn is taken up again."""
-SPOKEN_MOST: Final = 10_000
-"""Sessions; past so many, every conversation is read again."""
 
 
 class Turns:
@@ -70,12 +68,7 @@ class Turns:
         self._journal, self._model, self._sandbox = journal, model, sandbox
         self._clock, self._limits, self._ids = clock, limits, ids
         self._settings, self._on_now = settings, on_now
-        self._records: OrderedDict[str, tuple[Record, int]] = OrderedDict()
-        """With the characters that each holds, the longest unused first."""
-        self._chars = 0
-        self._spoken: set[str] = set()
-        """Sessions in which an ordinary turn has spoken since their goal's last turn."""
-        self._erasures = 0
+        self._remembered = Remembered(settings.remembered_chars)
         self.is_draining = False
 
     def drain(self) -> None:
@@ -95,45 +88,23 @@ class Turns:
         goal = lease.goal
         if goal.state not in (State.READY, State.WORKING):
             return goal
-        record, chars = self._records.pop(goal.id, (None, 0))
-        self._chars -= chars
+        remembered = self._remembered
+        record = remembered.take(goal.id, goal.session)
         if record is None:
             record = Record(goal, self._journal, self._clock, self._limits)
-        if goal.session in self._spoken:
-            self._spoken.discard(goal.session)
-            record.doubt()
         await record.attach(lease)
-        erasures = self._erasures
+        erasures = remembered.erasures
         await _Turn(self, record).run()
-        if not record.is_fenced and not record.goal.is_final and erasures == self._erasures:
-            self._remember(record)
+        remembered.keep(record, erasures)
         return record.goal
 
     def heard(self, applied: Applied) -> None:
         """Take what this process, which is alone on the database, has written."""
-        goal = applied.goal
-        if goal.kind == "ask":
-            if len(self._spoken) >= SPOKEN_MOST:
-                self._spoken.clear()
-                self._records.clear()
-                self._chars = 0
-            self._spoken.add(goal.session)
-        elif goal.id in self._records:
-            self._records[goal.id][0].hear(applied)
+        self._remembered.heard(applied)
 
     def forget_texts(self) -> None:
         """Keep no text that was read until now: some of them were erased."""
-        self._erasures += 1
-        self._records.clear()
-        self._chars = 0
-
-    def _remember(self, record: Record) -> None:
-        chars = record.chars
-        self._records[record.goal.id] = (record, chars)
-        self._chars += chars
-        while self._chars > self._settings.remembered_chars and len(self._records) > 1:
-            _, (_, chars) = self._records.popitem(last=False)
-            self._chars -= chars
+        self._remembered.forget_texts()
 
 
 class _Turn:
