@@ -22,6 +22,8 @@ from bot.ports.incidents import Alert, Incidents
 
 log = logging.getLogger(__name__)
 
+LOGGED: Final = frozenset({"key", "endpoint"})
+"""Kinds whose trouble the log has from where it comes from."""
 RETRY_S: Final = 2.0
 KEPT_MOST: Final = 200
 """Of what waits for the database; what is older is in the log alone."""
@@ -78,7 +80,7 @@ class Operations:
         """Open an incident, unless it is open. Raises StoreBusy, StoreUnusable."""
         alert = self.alert(kind, subject, detail, **values)
         if await self._incidents.open(alert):
-            log.error("%s", alert.text)
+            log.log(logging.INFO if kind in LOGGED else logging.ERROR, "%s", alert.text)
             self.posted()
 
     async def over(self, kind: str, subject: str, **values: object) -> None:
@@ -89,7 +91,7 @@ class Operations:
         told = texts.first(*keys, kind=kind, subject=subject, **values)
         text = texts("incident.over", text=told)
         if await self._incidents.recovered(Alert(kind, subject, "", text, self._room)):
-            log.warning("%s", text)
+            log.log(logging.INFO if kind in LOGGED else logging.WARNING, "%s", text)
             self.posted()
 
     def mended(self, kind: str, subject: str) -> None:
