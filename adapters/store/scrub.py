@@ -7,7 +7,6 @@ the WAL with the server's own retention.
 """
 
 import sqlite3
-from pathlib import Path
 from typing import Final
 
 from adapters.store.statements import Connection
@@ -36,11 +35,6 @@ class StoreScrub:
             return AfterCommit(_written_anew) if is_sqlite else None
 
         await self._writer.do(job)
-
-
-def old_copies(database: Path) -> list[Path]:
-    """Copies of the database that upgrades made beside it."""
-    return sorted(database.parent.glob(f"{database.name}.before-*"))
 
 
 def _written_anew(connection: Connection) -> None:

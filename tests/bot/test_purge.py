@@ -2,14 +2,16 @@
 
 import asyncio
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.cli import purge
 from bot.errors import BadInput, StoreBusy
-from bot.ports.forgetting import Known, Step, Wanted
-from bot.wiring.forgetting import PurgeDesk
+from bot.ports.forgetting import Known, Step, Trail, Wanted
+from bot.settings import Settings
+from bot.wiring.forgetting import Copies, PurgeDesk
 
 
 @pytest.mark.parametrize(
@@ -122,3 +124,18 @@ async def test_a_name_that_nobody_or_more_than_one_has_is_refused() -> None:
 
     assert chosen == {"id": 1, "person": "slack:Ann"}
     assert await desk({"do": "settle"}) is None
+
+
+async def test_former_states_that_were_kept_beside_go_with_a_person(tmp_path: Path) -> None:
+    settings = Settings(state_dir=tmp_path)
+    (tmp_path / "headway.db").write_bytes(b"now")
+    (tmp_path / "headway.db.before-0002").write_bytes(b"then")
+    (tmp_path / "workspaces.before-restore-20260101-000000/s1").mkdir(parents=True)
+    copies, trail = Copies(settings), Trail(ANN)
+
+    counted = await copies.take(trail, is_dry=True)
+    taken = await copies.take(trail)
+
+    assert counted == taken == [Step("copy", 2)]
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["headway.db"]
+    assert await copies.take(trail) == []
