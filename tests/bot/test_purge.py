@@ -1,6 +1,7 @@
 """`headway purge`: what may be asked, and how what goes is counted."""
 
 import asyncio
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -137,5 +138,5 @@ async def test_former_states_that_were_kept_beside_go_with_a_person(tmp_path: Pa
     taken = await copies.take(trail)
 
     assert counted == taken == [Step("copy", 2)]
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["headway.db"]
+    assert os.listdir(tmp_path) == ["headway.db"]
     assert await copies.take(trail) == []
