@@ -7,100 +7,45 @@ two parts; otherwise nothing is.
 
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
-from secrets import token_hex
-from typing import Any, Final, cast
+from dataclasses import dataclass
+from typing import Final
 
-from adapters.clock import WallClock
 from adapters.console.connection import ConsoleChat
-from adapters.store.open import Store, open_store
+from adapters.store.open import Store
 from adapters.store.reading import Reading, open_for_reading
 from adapters.systemd import READY, STOPPING, signs_of_life, tell
-from adapters.telemetry.logs import redact_with
-from bot.agent.probe import SandboxProbe
 from bot.chat.delivery import Delivery
-from bot.chat.departures import Departures
-from bot.chat.facts import Manner
 from bot.chat.intake import Intake
-from bot.chat.screening import Screening
 from bot.errors import HeadwayError
-from bot.goals.goal import State
 from bot.known import learn_settings
 from bot.ports.clock import Clock
 from bot.ports.model import Model
 from bot.ports.sandbox import Sandbox
 from bot.redaction import Redactor
 from bot.settings import Settings
-from bot.wiring.by_room import RoomAudits, RoomTurns, build_audits, build_turns
-from bot.wiring.caps import guard_of, keep_caps
-from bot.wiring.control import Control, with_desks
-from bot.wiring.discreet import DiscreetModel, discreet_answers, discreet_reading, discreetly
+from bot.wiring.by_room import RoomTurns
+from bot.wiring.control import Control
+from bot.wiring.discreet import discreet_reading, discreetly
 from bot.wiring.draining import Drain
-from bot.wiring.endpoint import build_model, open_model
-from bot.wiring.folder import owned, prepare_folder
-from bot.wiring.forgetting import keep_forgetting
-from bot.wiring.holding import HoldDesk, tell_holds
-from bot.wiring.names import Names, names_of, take_over
-from bot.wiring.operations import build_watches
+from bot.wiring.endpoint import build_model
+from bot.wiring.folder import prepare_folder
+from bot.wiring.ground import Around, Ground, open_ground
+from bot.wiring.holding import tell_holds
 from bot.wiring.outdated import version_watch
-from bot.wiring.people import (
-    Entitled,
-    build_intake,
-    follow,
-    invite_admin,
-    open_allow_list,
-    report_idle,
-    watch_owners,
-    with_worker,
-)
-from bot.wiring.people_desk import PeopleDesk
-from bot.wiring.sandbox import build_sandbox, discreet_sandbox, open_sandbox
-from bot.wiring.secrets import (
-    LOOK_S,
-    SecretDesk,
-    learn_stored,
-    learn_what_opens,
-    sealing_of,
-    with_secrets,
-)
-from bot.wiring.told import Told
-from bot.wiring.upkeep import keep_before
-from bot.wiring.watch import Parts, watching
-from scheduler.alarms import Alarms
+from bot.wiring.people import follow
+from bot.wiring.sandbox import build_sandbox
+from bot.wiring.secrets import learn_what_opens, sealing_of
+from bot.wiring.work import Work, build_work, desks
 from scheduler.control import serving
-from scheduler.parked import Parked
 from scheduler.worker import Worker
-
-log = logging.getLogger(__name__)
 
 SETTLE_S: Final = 20.0
 LAST_POSTS_S: Final = 1.0
 """How long a shutdown lets the outbox go on."""
-
-
-Wrap = Callable[[Any], Any]
-
-
-def _as_it_is(part: Any) -> Any:
-    return part
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What stands between the parts: each is given a part and returns what is used in its place."""
-
-    store: Wrap = _as_it_is
-    model: Wrap = _as_it_is
-    sandbox: Wrap = _as_it_is
-    chat: Wrap = _as_it_is
-    redactor: Redactor = field(default_factory=Redactor)
-    """What knows the secrets of the process, where more than its parts has to know them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,140 +89,22 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         BadSettings: a setting cannot be used, or there is no key.
         StoreBusy, StoreUnusable: the database is out of reach, or another process owns it.
     """
-    around = around or Around()
-    prepare_folder(settings)
-    clock = WallClock(settings.clock_rate)
-    names = names_of(settings)
     async with AsyncExitStack() as stack:
         # Built in this order, so that a part may speak only of those before it.
-        stack.enter_context(owned(settings.state_dir))
-        redactor = around.redactor
-        learn_settings(redactor, settings)
-        redact_with(redactor.text)
-        watch = await stack.enter_async_context(watching(settings, clock, redactor))
-        store = await stack.enter_async_context(
-            open_store(
-                settings.database_url,
-                clock=clock,
-                limits=settings.limits,
-                state_dir=settings.state_dir,
-                lease_s=settings.lease_s,
-                home=names.home,
-                sealing=sealing_of(settings),
-                guard=guard_of(settings),
-                before=partial(keep_before, settings),
-            )
-        )
-        await learn_stored(redactor, store.secrets)
-        await take_over(store, names)
-        told = Told(store.journal)
-        store = around.store(replace(store, journal=cast(Any, told)))
-        alarms, manner = Alarms(), Manner(zone=settings.tz)
-        watches = build_watches(stack, settings, names, clock, store, alarms, manner)
-        claude = await open_model(stack, settings, clock, store, redactor, watches.endpoint)
-        learning = asyncio.create_task(claude.learn(), name="learning")
-        stack.callback(learning.cancel)
-        model = cast(Model, DiscreetModel(around.model(claude), redactor))
-        confined = await open_sandbox(stack, settings)
-        sandbox = discreet_sandbox(around.sandbox(confined), redactor)
-        console = ConsoleChat(settings.state_dir, clock, names.console, redactor.text)
-        delivery = Delivery(
-            store.outbox,
-            store.journal,
-            store.rooms,
-            (around.chat(console),),
-            manner,
-            clock,
-            redactor,
-            lambda place: manner.in_zone(allow_list.settings(place).zone),
-        )
-        allow_list = await open_allow_list(settings, names, store)
-        report_idle(allow_list.register)
-        await invite_admin(allow_list, store.doors)
-        departures = watch_owners(allow_list, store, manner)
-        turns = build_turns(settings, clock, store, model, sandbox, allow_list)
-        audits = build_audits(settings, clock, store, model, allow_list)
-        worker = _worker(
-            settings,
-            names,
-            clock,
-            store,
-            sandbox,
-            alarms,
-            turns,
-            audits,
-            model.withdraw,
-            departures,
-        )
-        if not names.is_shared:
-            told.heard += [turns.heard, audits.heard]
-        with_worker(departures, worker, delivery.notify)
-        intake = build_intake(
-            settings,
-            names,
-            clock,
-            store,
-            worker.wake,
-            delivery.notify,
-            manner,
-            allow_list,
-            worker.recall,
-        )
-        told.posted = delivery.notify
-        delivery.holds, delivery.operations = store.holds, watches.operations
-        intake.operations, watches.operations.posted = watches.operations, delivery.notify
-        worker.troubled = watches.store.troubled
-        await watches.begin(
-            frozenset(row.name for row in await store.leases.endpoints()),
-            has_sandbox=confined is not None,
-        )
-        keep_caps(alarms, store, worker, delivery, watches.operations, manner)
-        screening = Screening(intake.receive, store.rooms, store.outbox, redactor, manner)
-        watch.parts = Parts(store, claude, confined, worker, alarms)
-        control = Control(console, watch)
-        drain = Drain(worker, turns, delivery)
-        holding = HoldDesk(store.holds, store.rooms, worker.recall, delivery.notify)
-        desk = SecretDesk(store.secrets, redactor)
-        people = PeopleDesk(allow_list, store, names, delivery.notify)
-        cached = (turns.forget_texts, allow_list.load)
-        purges = keep_forgetting(alarms, settings, store, worker.wake, *cached)
-        if names.is_shared:
-            alarms.add("secrets", desk.look, LOOK_S)
-        await stack.enter_async_context(
-            serving(
-                settings.state_dir,
-                discreet_answers(
-                    with_secrets(
-                        desk, redactor, with_desks((holding, drain, purges, people), control)
-                    ),
-                    redactor,
-                ),
-            )
-        )
-        heard = watch.hears("console", screening.receive)
-        alarms.start()
-        stack.callback(alarms.stop)
-        parts = (
-            asyncio.create_task(worker.run(), name="worker"),
-            asyncio.create_task(intake.run(), name="intake"),
-            asyncio.create_task(delivery.run(), name="delivery"),
-            asyncio.create_task(
-                follow(allow_list, departures, is_shared=names.is_shared), name="people"
-            ),
-            *version_watch(store, is_shared=names.is_shared),
-            asyncio.create_task(console.listen(heard), name="console"),
-        )
-        watch.listens("console", parts[-1])
-        bot = Running(
-            settings, clock, store, model, sandbox, console, intake, delivery, worker, turns,
-            drain, parts,
-        )  # fmt: skip
+        ground = await open_ground(stack, settings, around or Around())
+        work = await build_work(ground)
+        control = Control(work.console, ground.watch)
+        answer = desks(ground, work, control)
+        await stack.enter_async_context(serving(settings.state_dir, answer))
+        ground.alarms.start()
+        stack.callback(ground.alarms.stop)
+        bot = _started(ground, work)
         control.settle = bot.settle
-        watch.stage = "running"
+        ground.watch.stage = "running"
         try:
             yield bot
         finally:
-            watch.stage = "draining"
+            ground.watch.stage = "draining"
             await _shut_down(bot)
 
 
@@ -335,39 +162,25 @@ async def run_until_stopped(
             await task
 
 
-def _worker(
-    settings: Settings,
-    names: Names,
-    clock: Clock,
-    store: Store,
-    sandbox: Sandbox | None,
-    alarms: Alarms,
-    turns: RoomTurns,
-    audits: RoomAudits,
-    rest: Callable[[str], None],
-    departures: Departures,
-) -> Worker:
-    parked = Parked(store.journal, clock, settings.limits, SandboxProbe(sandbox))
-    return Worker(
-        f"{names.worker}{os.getpid()}.{token_hex(4)}",
-        journal=store.journal,
-        leases=store.leases,
-        runners={
-            State.READY: Entitled(turns, departures, store.journal),
-            State.WORKING: turns,
-            State.AUDITING: audits,
-            State.WAITING: parked,
-            State.DECIDING: parked,
-        },
-        alarms=alarms,
-        clock=clock,
-        at_once=settings.turns_at_once,
-        renew_s=settings.renew_s,
-        lease_s=settings.lease_s,
-        rate=settings.clock_rate,
-        is_alone=not names.is_shared,
-        rest=rest,
+def _started(ground: Ground, work: Work) -> Running:
+    """The process with its parts under way."""
+    is_shared, watch = ground.names.is_shared, ground.watch
+    heard = watch.hears("console", work.screening.receive)
+    parts = (
+        asyncio.create_task(work.worker.run(), name="worker"),
+        asyncio.create_task(work.intake.run(), name="intake"),
+        asyncio.create_task(work.delivery.run(), name="delivery"),
+        asyncio.create_task(
+            follow(work.allow_list, work.departures, is_shared=is_shared), name="people"
+        ),
+        *version_watch(ground.store, is_shared=is_shared),
+        asyncio.create_task(work.console.listen(heard), name="console"),
     )
+    watch.listens("console", parts[-1])
+    return Running(
+        ground.settings, ground.clock, ground.store, ground.model, ground.sandbox, work.console,
+        work.intake, work.delivery, work.worker, work.turns, work.drain, parts,
+    )  # fmt: skip
 
 
 async def _shut_down(bot: Running) -> None:

@@ -18,11 +18,13 @@ from typing import Any, Final
 
 from adapters.console.blanking import ConsoleTraces
 from adapters.console.room import room_path
+from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.sandbox.removing import WorkspaceFolders
 from adapters.store.open import SQLITE, Store
 from bot.errors import BadInput, HeadwayError
 from bot.goals.instructions import Instruction
 from bot.ports.forgetting import Known, Step, Trail, Wanted
+from bot.ports.sandbox import Sandbox
 from bot.settings import Settings
 from bot.wiring.holding import own_store
 from bot.wiring.names import names_of
@@ -142,9 +144,12 @@ class PurgeDesk:
         return found[0]
 
 
-def forgetter_of(settings: Settings, store: Store, **further: Any) -> Forgetter:
+def forgetter_of(
+    settings: Settings, store: Store, sandbox: Sandbox | None = None, **further: Any
+) -> Forgetter:
     """Forgets in this state folder; `further` are parts of a process at work."""
-    workspaces = WorkspaceFolders(settings.workspaces_dir)
+    resting = {"end_resting": sandbox.close} if isinstance(sandbox, Bubblewrap) else {}
+    workspaces = WorkspaceFolders(settings.workspaces_dir, **resting)
     console = ConsoleTraces(room_path(settings.state_dir), names_of(settings).console)
     parts = Parts(
         journal=store.journal,
@@ -169,6 +174,7 @@ def keep_forgetting(
     wake: Callable[[str, Sequence[Instruction]], None],
     texts: Callable[[], None],
     people: Callable[[], Awaitable[object]],
+    sandbox: Sandbox | None,
 ) -> PurgeDesk:
     """Forget what is due, for as long as the alarms ring; returns the desk for commands.
 
@@ -179,7 +185,7 @@ def keep_forgetting(
         texts()
         await people()
 
-    forgetter = forgetter_of(settings, store, wake=wake, forget_cached=forget_cached)
+    forgetter = forgetter_of(settings, store, sandbox, wake=wake, forget_cached=forget_cached)
     alarms.add("forget", forgetter.sweep, SWEEP_S)
     alarms.add("tidy", forgetter.tidy, TIDY_S / settings.clock_rate)
     alarms.at("tidy", TIDY_FIRST_S / settings.clock_rate)

@@ -1,0 +1,150 @@
+"""The parts that work at goals: intake, worker, turns, audits, delivery, and the desks they speak to."""
+
+import os
+from dataclasses import dataclass
+from secrets import token_hex
+
+from adapters.console.connection import ConsoleChat
+from bot.agent.probe import SandboxProbe
+from bot.chat.allow_list import AllowList
+from bot.chat.delivery import Delivery
+from bot.chat.departures import Departures
+from bot.chat.intake import Intake
+from bot.chat.screening import Screening
+from bot.goals.goal import State
+from bot.wiring.by_room import RoomAudits, RoomTurns, build_audits, build_turns
+from bot.wiring.caps import keep_caps
+from bot.wiring.control import Control, with_desks
+from bot.wiring.discreet import discreet_answers
+from bot.wiring.draining import Drain
+from bot.wiring.forgetting import keep_forgetting
+from bot.wiring.ground import Ground
+from bot.wiring.holding import HoldDesk
+from bot.wiring.people import (
+    Entitled,
+    build_intake,
+    invite_admin,
+    open_allow_list,
+    report_idle,
+    watch_owners,
+    with_worker,
+)
+from bot.wiring.people_desk import PeopleDesk
+from bot.wiring.secrets import LOOK_S, SecretDesk, with_secrets
+from bot.wiring.watch import Parts
+from scheduler.control import Answer
+from scheduler.parked import Parked
+from scheduler.worker import Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What works at goals, and who may speak to it."""
+
+    console: ConsoleChat
+    delivery: Delivery
+    allow_list: AllowList
+    departures: Departures
+    turns: RoomTurns
+    audits: RoomAudits
+    worker: Worker
+    intake: Intake
+    screening: Screening
+    drain: Drain
+
+
+async def build_work(ground: Ground) -> Work:
+    """Build it, and tie what has to hear of something to what tells it. Raises as the store."""
+    settings, names, store, clock = ground.settings, ground.names, ground.store, ground.clock
+    console = ConsoleChat(settings.state_dir, clock, names.console, ground.redactor.text)
+    allow_list = await open_allow_list(settings, names, store)
+    report_idle(allow_list.register)
+    await invite_admin(allow_list, store.doors)
+    delivery = _delivery(ground, console, allow_list)
+    departures = watch_owners(allow_list, store, ground.manner)
+    turns = build_turns(settings, clock, store, ground.model, ground.sandbox, allow_list)
+    audits = build_audits(settings, clock, store, ground.model, allow_list)
+    worker = _worker(ground, turns, audits, departures)
+    with_worker(departures, worker, delivery.notify)
+    intake = build_intake(
+        settings, names, clock, store, worker.wake, delivery.notify, ground.manner, allow_list,
+        worker.recall,
+    )  # fmt: skip
+    screening = Screening(intake.receive, store.rooms, store.outbox, ground.redactor, ground.manner)
+    drain = Drain(worker, turns, delivery)
+    work = Work(
+        console, delivery, allow_list, departures, turns, audits, worker, intake, screening, drain
+    )
+    await _tie(ground, work)
+    return work
+
+
+def desks(ground: Ground, work: Work, control: Control) -> Answer:
+    """What answers the control socket, from the first that knows the request to the last."""
+    store, settings, notify = ground.store, ground.settings, work.delivery.notify
+    holding = HoldDesk(store.holds, store.rooms, work.worker.recall, notify)
+    people = PeopleDesk(work.allow_list, store, ground.names, notify)
+    cached = (work.turns.forget_texts, work.allow_list.load)
+    purges = keep_forgetting(ground.alarms, settings, store, work.worker.wake, *cached)
+    sealed = SecretDesk(store.secrets, ground.redactor)
+    if ground.names.is_shared:
+        ground.alarms.add("secrets", sealed.look, LOOK_S)
+    spoken = with_desks((holding, work.drain, purges, people), control)
+    return discreet_answers(with_secrets(sealed, ground.redactor, spoken), ground.redactor)
+
+
+async def _tie(ground: Ground, work: Work) -> None:
+    """Tell whoever is built first of whoever is built later."""
+    store, watches, notify = ground.store, ground.watches, work.delivery.notify
+    operations = watches.operations
+    ground.told.posted = notify
+    if not ground.names.is_shared:
+        ground.told.heard += [work.turns.heard, work.audits.heard]
+    work.delivery.holds, work.delivery.operations = store.holds, operations
+    work.intake.operations, operations.posted = operations, notify
+    work.worker.troubled = watches.store.troubled
+    await watches.begin(
+        frozenset(row.name for row in await store.leases.endpoints()),
+        has_sandbox=ground.confined is not None,
+    )
+    keep_caps(ground.alarms, store, work.worker, work.delivery, operations, ground.manner)
+    ground.watch.parts = Parts(store, ground.claude, ground.confined, work.worker, ground.alarms)
+
+
+def _delivery(ground: Ground, console: ConsoleChat, allow_list: AllowList) -> Delivery:
+    store, manner = ground.store, ground.manner
+    return Delivery(
+        store.outbox,
+        store.journal,
+        store.rooms,
+        (ground.around.chat(console),),
+        manner,
+        ground.clock,
+        ground.redactor,
+        lambda place: manner.in_zone(allow_list.settings(place).zone),
+    )
+
+
+def _worker(ground: Ground, turns: RoomTurns, audits: RoomAudits, departures: Departures) -> Worker:
+    settings, store, clock = ground.settings, ground.store, ground.clock
+    parked = Parked(store.journal, clock, settings.limits, SandboxProbe(ground.sandbox))
+    return Worker(
+        f"{ground.names.worker}{os.getpid()}.{token_hex(4)}",
+        journal=store.journal,
+        leases=store.leases,
+        runners={
+            State.READY: Entitled(turns, departures, store.journal),
+            State.WORKING: turns,
+            State.AUDITING: audits,
+            State.WAITING: parked,
+            State.DECIDING: parked,
+        },
+        alarms=ground.alarms,
+        clock=clock,
+        at_once=settings.turns_at_once,
+        renew_s=settings.renew_s,
+        lease_s=settings.lease_s,
+        rate=settings.clock_rate,
+        is_alone=not ground.names.is_shared,
+        rest=ground.model.withdraw,
+    )
