@@ -10,7 +10,7 @@ import asyncio
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,11 +24,19 @@ OVERLAP: Final = 4096
 """Bytes that are looked at twice, so that nothing hides where two pieces meet."""
 
 
+async def _nothing() -> None:
+    return
+
+
 class WorkspaceFolders:
     """The folders of the goals. Ports Workspaces and Traces."""
 
-    def __init__(self, workspaces: Path) -> None:
+    def __init__(
+        self, workspaces: Path, end_resting: Callable[[], Awaitable[None]] = _nothing
+    ) -> None:
+        """`end_resting` ends the processes that wait in workspaces: none keeps a removed one."""
         self._workspaces = workspaces
+        self._end_resting = end_resting
 
     async def names(self) -> tuple[str, ...]:
         """Of all that there are."""
@@ -40,10 +48,13 @@ class WorkspaceFolders:
         Raises:
             StoreUnusable: something in it cannot be removed.
         """
+        await self._end_resting()
         return await asyncio.to_thread(_removed, self._workspaces / name)
 
     async def take(self, trail: Trail, *, is_dry: bool = False) -> Sequence[Step]:
         """The workspaces of the person's threads whole; of shared ones the files that tell of them."""
+        if not is_dry:
+            await self._end_resting()
         return await asyncio.to_thread(self._take, trail, is_dry)
 
     def _names(self) -> tuple[str, ...]:
@@ -106,7 +117,9 @@ def _scrubbed(folder: Path, words: Words, is_dry: bool) -> int:
             if not is_dry:
                 path.unlink(missing_ok=True)
     for path in list(_folders(folder)):
-        if words.are_in_bytes(os.fsencode(path.name)) or (path.is_symlink() and _holds(path, words)):
+        if words.are_in_bytes(os.fsencode(path.name)) or (
+            path.is_symlink() and _holds(path, words)
+        ):
             count += 1
             if not is_dry:
                 _removed(path)
