@@ -84,7 +84,7 @@ def desks(ground: Ground, work: Work, control: Control) -> Answer:
     store, settings, notify = ground.store, ground.settings, work.delivery.notify
     holding = HoldDesk(store.holds, store.rooms, work.worker.recall, notify)
     people = PeopleDesk(work.allow_list, store, ground.names, notify)
-    cached = (work.turns.forget_texts, work.allow_list.load)
+    cached = (work.turns.forget_texts, work.allow_list.load, ground.confined)
     purges = keep_forgetting(ground.alarms, settings, store, work.worker.wake, *cached)
     sealed = SecretDesk(store.secrets, ground.redactor)
     if ground.names.is_shared:

@@ -36,6 +36,20 @@ async def test_a_persons_own_workspaces_go_whole(tmp_path: Path) -> None:
     assert await folders.take(trail(own=("mine",))) == []
 
 
+async def test_processes_that_rest_in_workspaces_are_ended_before_one_goes(tmp_path: Path) -> None:
+    (tmp_path / "w/mine").mkdir(parents=True)
+    ended: list[bool] = []
+
+    async def end_resting() -> None:
+        ended.append((tmp_path / "w/mine").exists())
+
+    folders = WorkspaceFolders(tmp_path / "w", end_resting)
+    await folders.take(trail(own=("mine",)), is_dry=True)
+    await folders.take(trail(own=("mine",)))
+
+    assert ended == [True]
+
+
 async def test_of_a_shared_one_go_the_files_that_tell_of_them(tmp_path: Path) -> None:
     folder = tmp_path / "w/shared/drafts"
     folder.mkdir(parents=True)
