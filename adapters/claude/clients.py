@@ -82,7 +82,10 @@ def build_client(endpoint: Endpoint) -> Any:
         "open_telemetry": False,
         "timeout": timeout_of(endpoint, 600.0),
         "http_client": anthropic.DefaultAioHttpClient(
-            limits=_limits(endpoint), timeout=timeout_of(endpoint, 600.0)
+            limits=_limits(endpoint),
+            timeout=timeout_of(endpoint, 600.0),
+            # A proxy that the environment names does not lead to this machine.
+            trust_env=not is_here(endpoint.base_url),
         ),
     }
     try:
@@ -103,6 +106,12 @@ def timeout_of(endpoint: Endpoint, timeout_s: float) -> Any:
         read=min(endpoint.idle_timeout_s, timeout_s),
         write=min(endpoint.idle_timeout_s, timeout_s),
     )
+
+
+def is_here(base_url: str | None) -> bool:
+    """Whether an address is this machine's own."""
+    host = urlsplit(base_url or "").hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _of_provider(endpoint: Endpoint, common: dict[str, Any]) -> Any:

@@ -1,16 +1,21 @@
 """Which client is built, and what is said when it cannot be."""
 
+import asyncio
 import sys
+import time
 from typing import Any
 
 import anthropic
 import pytest
 
 from adapters.claude.clients import Endpoint, build_client
+from adapters.claude.date import served_at
 from adapters.claude.endpoint import ClaudeModel
+from adapters.rehearsal.script import linear, say
 from bot.errors import BadSettings, ModelRefusesUs
 from tests.adapters.claude.clocks import FastClock
 from tests.adapters.claude.serving import asked
+from tests.peers.messages_api import in_loop
 
 
 @pytest.mark.parametrize(
@@ -89,3 +94,23 @@ async def test_a_cloud_without_credentials_is_the_operator_s_to_mend(
     await model.aclose()
 
     assert caught.value.kind == "auth"
+
+
+async def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+
+    async with in_loop(linear([say("Done.")])) as api:
+        client = build_client(Endpoint(base_url=api.url)).with_options(api_key=api.key)
+        message = await client.messages.create(
+            model="claude-sonnet-5-5", max_tokens=9, messages=[{"role": "user", "content": "Hi"}]
+        )
+        date = await asyncio.to_thread(served_at, api.url, timeout_s=5)
+        await client.close()
+
+    assert message.content[0].text == "Done."
+    assert date == pytest.approx(time.time(), abs=60)
