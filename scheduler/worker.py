@@ -82,6 +82,7 @@ class Worker:
         self._door = asyncio.Lock()
         self._stopping = False
         self._draining = False
+        self._recalls = 0
         self._trouble = ""
         self._renewed_at = clock.now()
         self._sure_at = time.monotonic()
@@ -128,6 +129,7 @@ class Worker:
     async def recall(self) -> None:
         """Abort what runs under a lease that a hold has ended, and look at what may go on."""
         self._look.set()
+        self._recalls += 1
         held = dict(self._epochs)
         try:
             lost = await self._leases.lost(self._name, held) if held else ()
@@ -212,12 +214,16 @@ class Worker:
             await self._renew()
         free = self._at_once - len(self._running)
         if free > 0 and not self._stopping and not self._draining:
+            recalls = self._recalls
             try:
                 for lease in await self._leases.claim(self._name, limit=free):
                     self._begin(lease)
             except HeadwayError as error:
                 log.warning("No goal can be claimed: %s", error)
                 return
+            if self._recalls != recalls:
+                # A hold was set meanwhile: its look at the leases missed those of this claim.
+                await self.recall()
         await self._announce_next()
 
     async def _announce_next(self) -> None:

@@ -160,6 +160,29 @@ async def test_a_hold_aborts_what_runs_and_nothing_begins_until_the_release(is_a
         assert during == [goal]
 
 
+async def test_a_hold_that_is_set_while_goals_are_claimed_stops_them_too() -> None:
+    store = MemoryStore(WallClock())
+    async with _working(store) as (_, turns, worker):
+        turns.during = lambda goal: asyncio.sleep(60)
+        claim = store.leases.claim
+
+        async def claim_and_hold(name: str, *, limit: int) -> tuple[Lease, ...]:
+            claimed = await claim(name, limit=limit)
+            if claimed:
+                await store.holds.hold(ALL, "ann")
+                await worker.recall()
+            return claimed
+
+        store.leases.claim = claim_and_hold  # type: ignore[method-assign]
+        goal = await _opened(store, 1)
+        worker.wake(goal)
+
+        async with asyncio.timeout(5):
+            while not await store.holds.standing() or worker.busy:
+                await asyncio.sleep(0.005)
+        assert turns.begun in ([], [goal])
+
+
 async def test_a_drained_worker_lets_a_turn_end_and_claims_nothing_more() -> None:
     async with _working() as (store, turns, worker):
         turns.during = lambda goal: asyncio.sleep(0.1 if goal == "g1" else 60)
