@@ -162,23 +162,23 @@ async def test_a_hold_aborts_what_runs_and_nothing_begins_until_the_release(is_a
 
 async def test_a_hold_that_is_set_while_goals_are_claimed_stops_them_too() -> None:
     store = MemoryStore(WallClock())
-    async with _working(store) as (_, turns, worker):
+    async with _working(store) as (_, turns, at_work):
         turns.during = lambda goal: asyncio.sleep(60)
         claim = store.leases.claim
 
-        async def claim_and_hold(name: str, *, limit: int) -> tuple[Lease, ...]:
-            claimed = await claim(name, limit=limit)
+        async def claim_and_hold(worker: str, *, limit: int) -> tuple[Lease, ...]:
+            claimed = await claim(worker, limit=limit)
             if claimed:
                 await store.holds.hold(ALL, "ann")
-                await worker.recall()
+                await at_work.recall()
             return claimed
 
         store.leases.claim = claim_and_hold  # type: ignore[method-assign]
         goal = await _opened(store, 1)
-        worker.wake(goal)
+        at_work.wake(goal)
 
         async with asyncio.timeout(5):
-            while not await store.holds.standing() or worker.busy:
+            while not await store.holds.standing() or at_work.busy:
                 await asyncio.sleep(0.005)
         assert turns.begun in ([], [goal])
 
