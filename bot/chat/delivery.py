@@ -16,9 +16,9 @@ from dataclasses import replace
 from bot.chat.caps import persons_of, reached_shape
 from bot.chat.cards import Closed, closed, number_in
 from bot.chat.facts import Manner, gather
+from bot.chat.operations import Operations
 from bot.chat.posts import shape
 from bot.chat.replies import buttons_of
-from bot.chat.operations import Operations
 from bot.errors import HeadwayError, IllegalMove, OutcomeUnknown, Refused, StoreBusy, Wait
 from bot.goals.events import Paused
 from bot.ports.chat import Chat, Outgoing, Place, Shape
