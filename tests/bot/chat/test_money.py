@@ -137,6 +137,18 @@ async def test_resume_of_a_held_goal_says_which_cap_and_what_raises_it(bench: Be
     assert "`cap_person_usd`" in bench.last(thread)
 
 
+async def test_a_question_over_a_cap_is_answered_so(bench: Bench) -> None:
+    thread = await bench.say("/goal ask what is the tide table?")
+    [row] = await bench.store.records.goals(with_asks=True)
+    cap = CapReached("room", 20 * NANO, bench.clock.now() + HOUR_S, nano_usd=NANO)
+
+    ended = await bench.happens(row.goal, TurnStarted(), cap)
+    await bench.deliver()
+
+    assert ended.state == "complete"
+    assert bench.last(thread).startswith("A cap of today is reached, so this was not answered.")
+
+
 async def test_an_admin_lets_a_goal_pass_and_nobody_else_does(bench: Bench) -> None:
     spending = with_bills(bench)
     await bench.say("/goal allow @ben")
@@ -210,15 +222,15 @@ async def test_other_rooms_are_counted_and_not_named(bench: Bench) -> None:
     await bench.say("/goal spend person @ann")
     named = bench.last()
     await bench.say("/goal spend room")
-    room = bench.last()
+    of_room = bench.last()
 
     for told in (mine, named):
         assert "**G1** $1.00" in told
         assert "**in other rooms** $2.00" in told
         assert "G7" not in told
-    assert "**ann** $1.00" in room
-    assert "eve" not in room
-    assert "secret" not in mine + named + room
+    assert "**ann** $1.00" in of_room
+    assert "eve" not in of_room
+    assert "secret" not in mine + named + of_room
 
 
 async def test_spend_in_a_goals_thread_is_that_goals_by_role(bench: Bench) -> None:
