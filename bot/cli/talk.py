@@ -76,8 +76,11 @@ async def chat(
 async def _joined(
     settings: Settings, objective: str | None, until_settled: bool, person: Speaker
 ) -> int:
-    """Talk with the Headway that runs in another process, for as long as it does."""
-    far = _Far(settings.state_dir, person)
+    """Talk with the Headway that runs in another process.
+
+    When that ends, a person's screen waits until one is back; a pipe ends with it.
+    """
+    far = _Far(settings.state_dir, person, waits=_is_screen(until_settled))
     return await _while_whole(far.until_gone(), _converse(settings, far, objective, until_settled))
 
 
@@ -164,35 +167,50 @@ class _Far:
 
     goodbye = "terminal.detached"
 
-    def __init__(self, state_dir: Path, person: Speaker) -> None:
+    def __init__(self, state_dir: Path, person: Speaker, *, waits: bool) -> None:
         self._state_dir = state_dir
         self._person = person
+        self._waits = waits
+        self._is_gone = False
 
     async def say(self, text: str, thread: str) -> str:
+        await self._present()
         answer = await self._ask(
             {"do": "say", "text": text, "thread": thread, "speaker": self._person.id}
         )
         return str(answer["id"])
 
     async def remove(self, id: str, thread: str) -> None:
+        await self._present()
         await self._ask({"do": "remove", "id": id, "thread": thread})
 
     async def settle(self) -> None:
-        await self._ask({"do": "settle"})
+        if not self._is_gone:
+            await self._ask({"do": "settle"})
 
     async def until_gone(self) -> None:
-        """Wait until that Headway ends, and say so: nobody works any more at what was asked."""
+        """Look whether that Headway is there; where nobody waits for it, raise when it is not."""
         while True:
             await asyncio.sleep(GONE_S)
-            await self._ask({"do": "ping"})
+            await self._present()
+
+    async def _present(self) -> None:
+        """Return once a Headway owns the folder; its end and its return are told once each."""
+        while await ask_owner(self._state_dir, {"do": "ping"}) is None:
+            if not self._waits:
+                raise _ended()
+            if not self._is_gone:
+                self._is_gone = True
+                sys.stderr.write(Texts()("terminal.gone") + "\n")
+            await asyncio.sleep(GONE_S)
+        if self._is_gone:
+            self._is_gone = False
+            sys.stderr.write(Texts()("terminal.again") + "\n")
 
     async def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         answer = await ask_owner(self._state_dir, request)
         if answer is None:
-            raise HeadwayError(
-                "The Headway that held this state folder has ended, and its goals rest. "
-                "Run `headway chat` again: they go on."
-            )
+            raise _ended()
         return answer
 
 
@@ -206,7 +224,7 @@ async def _converse(
     seat.catch_up()
     if objective is not None:
         await seat.typed(f"/{COMMAND} {objective}")
-    if sys.stdin.isatty() and sys.stdout.isatty() and not until_settled:
+    if _is_screen(until_settled):
         from adapters.console.terminal import Terminal
 
         terminal = Terminal(seat, [verb.name for verb in served() if verb.name])
@@ -218,6 +236,18 @@ async def _converse(
     if until_settled and waiting is not None:
         sys.stderr.write(texts("terminal.needs_you", goal=waiting.name) + "\n")
     return code
+
+
+def _is_screen(until_settled: bool) -> bool:
+    """Whether a person sits at a terminal, and stays there."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and not until_settled
+
+
+def _ended() -> HeadwayError:
+    return HeadwayError(
+        "The Headway that held this state folder has ended, and its goals rest. "
+        "Run `headway chat` again: they go on."
+    )
 
 
 def _check_objective(objective: str | None) -> None:

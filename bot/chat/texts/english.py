@@ -324,6 +324,11 @@ ENGLISH: Final[Mapping[str, str]] = {
     "terminal.left": "Goodbye. What is under way goes on when Headway runs again.",
     "terminal.ending": "The running step may end, at most {s:g} s; Ctrl-C ends it at once.",
     "terminal.starting": "Starting Headway",
+    "terminal.gone": (
+        "The Headway that works here has ended; its goals rest. This screen waits until one runs "
+        "again (`headway run`); /quit leaves."
+    ),
+    "terminal.again": "Headway is back, and the goals go on.",
     "terminal.running": (
         "Headway works as process {pid} in {folder}. `headway chat` joins it; Ctrl-C stops it."
     ),
