@@ -130,7 +130,7 @@ async def _tried(settings: Settings) -> Sandbox:
     except NoSandbox as error:
         raise NoSandbox(
             f"{error} If you choose to do without, the demo's commands then run with all your "
-            "rights: `HEADWAY_SANDBOX=none headway demo`."
+            f"rights: `HEADWAY_SANDBOX=none {program()} demo`."
         ) from error
     return sandbox
 

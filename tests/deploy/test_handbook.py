@@ -124,6 +124,7 @@ def _behind(code: str, environment: dict[str, str], folder: Path) -> "subprocess
 
 @pytest.mark.process
 @pytest.mark.sandbox
+@pytest.mark.timeout(300)
 def test_a_person_comes_by_readme_alone_from_init_to_a_complete_goal(tmp_path: Path) -> None:
     began = time.monotonic()
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from itertools import combinations
@@ -13,12 +12,12 @@ import pytest
 import yaml
 
 from adapters.telemetry.catalogue import CATALOGUE, PROCESS
+from tests.peers.debian import program
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 ALERTS: Final = ROOT / "deploy/alerts.yml"
 DASHBOARD: Final = ROOT / "deploy/dashboard.json"
 EXPECTED: Final = Path(__file__).with_name("alerts_test.yml")
-PROMTOOL: Final = shutil.which("promtool")
 
 KNOWN: Final = {entry.name: set(entry.labels) for entry in CATALOGUE} | {
     name: set() for name in (*PROCESS, "up")
@@ -118,27 +117,22 @@ def test_every_alert_is_expected_to_fire_when_everything_is_wrong() -> None:
     assert fired == {rule["alert"] for rule in rules()}
 
 
-@pytest.mark.skipif(PROMTOOL is None, reason="promtool is not here: queries were only looked over")
-def test_prometheus_takes_the_rules() -> None:
-    assert PROMTOOL is not None
+def promtool(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [program("promtool", "prometheus"), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    done = subprocess.run(
-        [PROMTOOL, "check", "rules", str(ALERTS)], capture_output=True, text=True, check=False
-    )
+
+def test_prometheus_takes_the_rules() -> None:
+    done = promtool("check", "rules", str(ALERTS))
 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.skipif(PROMTOOL is None, reason="promtool is not here: no alert was tried")
 def test_the_alerts_fire_when_they_should_and_only_then(tmp_path: Path) -> None:
-    assert PROMTOOL is not None
     written = EXPECTED.read_text(encoding="utf-8").replace("RULES", str(ALERTS))
     (tmp_path / "alerts_test.yml").write_text(written, encoding="utf-8")
 
-    done = subprocess.run(
-        [PROMTOOL, "test", "rules", str(tmp_path / "alerts_test.yml")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = promtool("test", "rules", str(tmp_path / "alerts_test.yml"))
 
     assert done.returncode == 0, done.stdout + done.stderr
 
