@@ -9,13 +9,23 @@ Rule 3: rows stay, and so do their ids, hashes and numbers.
 
 import re
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from secrets import token_hex
 from typing import Final
 
 from sqlalchemy import bindparam, select, text, tuple_
 
 from adapters.store import queries
-from adapters.store.forgotten import BITES, Change, Slice, bites, blank, blank_bite, refs_of
+from adapters.store.forgotten import (
+    BITES,
+    Change,
+    Slice,
+    bites,
+    blank,
+    blank_bite,
+    in_bites,
+    refs_of,
+)
 from adapters.store.journal import check_waiting
 from adapters.store.people import write_notes
 from adapters.store.readers import Readers
@@ -161,7 +171,7 @@ class StoreForgetting:
         sessions = [spot.session for spot in trail.own]
         for bite in await self._readers.do(lambda reader: bites(reader, sessions)):
             if not is_dry:
-                await self._writer.do(lambda tx, bite=bite: _end(tx, bite), lane="forgetting")  # type: ignore[misc]
+                await self._writer.do(in_bites(partial(_end, bite)), lane="forgetting")
             yield Step("text", sum(one.rows for one in bite))
 
     async def name(self, trail: Trail, *, is_dry: bool = False) -> AsyncIterator[Step]:
@@ -242,7 +252,7 @@ class StoreForgetting:
         for first in range(0, len(changes), BITES):
             bite = changes[first : first + BITES]
             if not is_dry:
-                await self._writer.do(lambda tx, b=bite: blank(tx, b), lane="forgetting")  # type: ignore[misc]
+                await self._writer.do(in_bites(partial(blank, bite)), lane="forgetting")
             steps.append(Step(kind, len(bite)))
         return steps
 
@@ -297,9 +307,9 @@ def _others_near(reader: Reader, trail: Trail) -> list[str]:
     ]
 
 
-def _end(tx: Transaction, bite: Sequence[Slice]) -> None:
+def _end(bite: Sequence[Slice], tx: Transaction) -> None:
     """Blank what was said in threads of theirs, and say nothing more there."""
-    blank_bite(tx, bite)
+    blank_bite(bite, tx)
     for session in {one.session for one in bite}:
         tx.run(_POSTS, of_session=session, state="superseded")
 

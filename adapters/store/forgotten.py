@@ -3,6 +3,7 @@ How texts are taken out of rows, a few at a time.
 
 Rule 1: a transaction blanks at most `BITES` rows and about `BITE_BYTES`, so that who waits for the
         writer waits milliseconds.
+        On SQLite what it wrote is brought home at once, not in bursts of a thousand pages.
 Rule 2: on SQLite the bytes are overwritten as they are let go, not only marked as free.
 Rule 3: a wait's `ref` is the one text that the journal holds; it is replaced by a mark of its hash in
         every place alike, so that replay still equals the row.
@@ -10,7 +11,7 @@ Rule 3: a wait's `ref` is the one text that the journal holds; it is replaced by
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,9 +22,9 @@ from sqlalchemy import bindparam, select, text
 
 from adapters.store import queries
 from adapters.store.readers import Readers
-from adapters.store.statements import Reader
+from adapters.store.statements import Connection, Reader
 from adapters.store.tables import METADATA
-from adapters.store.transaction import Transaction
+from adapters.store.transaction import AfterCommit, Transaction
 from adapters.store.writer import Writer
 from bot.ports.words import Words
 
@@ -103,6 +104,16 @@ class Slice:
             )  # fmt: skip
 
 
+def in_bites(job: Callable[[Transaction], object]) -> Callable[[Transaction], object]:
+    """The job, with its pages brought home after its commit (SQLite)."""
+
+    def whole(tx: Transaction) -> object:
+        done = job(tx)
+        return AfterCommit(_home) if isinstance(tx.connection, sqlite3.Connection) else done
+
+    return whole
+
+
 def slices(reader: Reader, session: str) -> list[Slice]:
     """What of a session is not blanked yet, in pieces for one transaction each."""
     return list(_sliced(session, reader.all(_SIZES, of_session=session)))
@@ -122,12 +133,12 @@ def bites(reader: Reader, sessions: Iterable[str]) -> list[list[Slice]]:
     return [bite for bite in found if bite]
 
 
-def blank_bite(tx: Transaction, bite: Iterable[Slice]) -> int:
+def blank_bite(bite: Iterable[Slice], tx: Transaction) -> int:
     """Blank those slices; returns how many rows there still were."""
     return sum(one.blank(tx) for one in bite)
 
 
-def blank(tx: Transaction, changes: Iterable[Change]) -> int:
+def blank(changes: Iterable[Change], tx: Transaction) -> int:
     """Change those rows; returns how many there still were."""
     with overwriting(tx):
         return sum(
@@ -255,6 +266,10 @@ def _journal_open(tx: Transaction) -> Iterator[None]:
     connection.execute("DROP TRIGGER event_no_update")
     yield
     connection.execute(made)
+
+
+def _home(connection: Connection) -> None:
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 def _sliced(session: str, rows: Sequence[Any]) -> Iterator[Slice]:

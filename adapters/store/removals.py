@@ -75,7 +75,7 @@ def take_back(tx: Transaction, removed: Removed) -> bool:
     for session, hash, text in tx.all(_ANSWER, of_key=f"reply:{removed.id}"):
         if any(one and one in text for one in texts):
             changes.append(Change(session, hash, None))
-    blank(tx, changes)
+    blank(changes, tx)
     _store(tx, removed, mail, room, person)
     return True
 

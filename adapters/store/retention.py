@@ -7,12 +7,21 @@ Rule 2: what is to go is told by dates in rows alone; a sweep that was ended is 
 """
 
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from typing import Final
 
 from sqlalchemy import bindparam, func, select, text
 
 from adapters.store import queries
-from adapters.store.forgotten import BITE_BYTES, BITES, bites, blank_bite, overwriting, refs_of
+from adapters.store.forgotten import (
+    BITE_BYTES,
+    BITES,
+    bites,
+    blank_bite,
+    in_bites,
+    overwriting,
+    refs_of,
+)
 from adapters.store.readers import Readers
 from adapters.store.room_settings import read_settings
 from adapters.store.statements import Reader
@@ -105,7 +114,7 @@ class StoreRetention:
     async def _blank(self, sessions: Sequence[str], *, is_dry: bool) -> AsyncIterator[Step]:
         for bite in await self._readers.do(lambda reader: bites(reader, sessions)):
             if not is_dry:
-                await self._writer.do(lambda tx, bite=bite: blank_bite(tx, bite), lane="forgetting")  # type: ignore[misc]
+                await self._writer.do(in_bites(partial(blank_bite, bite)), lane="forgetting")
             yield Step("text", sum(one.rows for one in bite))
         goals = await self._readers.do(lambda reader: _goals(reader, sessions))
         count = await refs_of(goals, self._writer, self._readers, is_dry=is_dry)
@@ -120,10 +129,8 @@ class StoreRetention:
 
         for bite in await self._readers.do(query):
             if not is_dry:
-                await self._writer.do(
-                    lambda tx, hashes=bite: _blank_rows(tx, session, hashes, until),  # type: ignore[misc]
-                    lane="forgetting",
-                )
+                work = in_bites(partial(_blank_rows, session, bite, until))
+                await self._writer.do(work, lane="forgetting")
             yield Step("text", len(bite))
 
 
@@ -172,7 +179,7 @@ def _bites(reader: Reader, session: str, until: float) -> list[list[str]]:
     return [bite for bite in bites if bite]
 
 
-def _blank_rows(tx: Transaction, session: str, hashes: Sequence[str], until: float) -> None:
+def _blank_rows(session: str, hashes: Sequence[str], until: float, tx: Transaction) -> None:
     with overwriting(tx):
         for hash in hashes:
             tx.run(_BLANK_OLD, of_session=session, of_hash=hash, of_until=until, text=None)
