@@ -128,18 +128,18 @@ class StoreLeases:
     async def claim(self, worker: str, *, limit: int) -> tuple[Lease, ...]:
         """Take due goals that nobody holds, oldest due first, bumping each one's epoch."""
 
-        def job(tx: Transaction) -> tuple[tuple[Lease, ...], int]:
+        def job(tx: Transaction) -> tuple[tuple[Lease, bool], ...]:
             tx.beside("hold")
             now = tx.now()
             query, of = self._at_home(_CLAIM, _CLAIM_AT_HOME)
             rows = tx.all(query, of_now=now, of_limit=limit, **of)
             ours = [row for row in rows if self._is_at_home(tx, row)]
-            leases = tuple(_take(tx, worker, row, now + self._lease_s) for row in ours)
-            return leases, sum(row[3] not in ("", worker) for row in ours)
+            until = now + self._lease_s
+            return tuple((_take(tx, worker, row, until), row[3] not in ("", worker)) for row in ours)
 
-        leases, taken_over = await self._writer.do(job)
-        self.takeovers += taken_over
-        return leases
+        taken = await self._writer.do(job)
+        self.takeovers += sum(was_others for _, was_others in taken)
+        return tuple(lease for lease, _ in taken)
 
     async def claim_one(self, worker: str, goal: str) -> Lease | None:
         """Take this goal if it is due and nobody else holds it."""

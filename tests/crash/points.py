@@ -184,13 +184,13 @@ class _Model:
     def __getattr__(self, attribute: str) -> Any:
         return getattr(self._model, attribute)
 
-    async def call(self, request: Any) -> Any:
+    async def call(self, request: Any, **more: Any) -> Any:
         name = "audit call" if request.tool_choice else "agent call"
         told = json.dumps(request.messages)
         if name == "agent call" and ANSWERED in told and STEERING not in told:
             await self._points.steered()
         self._points.reach(f"before {name}")
-        calling = asyncio.ensure_future(self._model.call(request))
+        calling = asyncio.ensure_future(self._model.call(request, **more))
         await asyncio.wait((calling,), timeout=MIDDLE_S)
         self._points.reach(f"during {name}")
         reply = await calling
