@@ -130,7 +130,10 @@ def _run(flags: Flags, *, asks: bool) -> None:
         from bot.cli.init_tried import Tried
 
         def settings_of(values: dict[str, Any]) -> Settings:
-            return read_settings(base, **values)
+            try:
+                return read_settings(base, **values)
+            except BadSettings as error:
+                raise BadSettings(str(error).replace(str(base), str(target))) from error
 
         settings_of({})
         tried = Tried(is_off=flags.untested)

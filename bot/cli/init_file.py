@@ -12,6 +12,7 @@ import os
 import re
 import tempfile
 import textwrap
+import time
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +26,8 @@ HEAD: Final = (
     "# What holds now, and why: `headway config show`. What is wrong: `headway doctor`.\n"
 )
 WIDTH: Final = 98
+LEFT_S: Final = 60.0
+"""Nobody writes a file of ten lines for longer."""
 
 
 def differing(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,6 +76,7 @@ def replace(path: Path, text: str) -> None:
     path = path.resolve()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _sweep(path)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise BadSettings(
@@ -87,6 +91,14 @@ def replace(path: Path, text: str) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what a killed init left: a key may be in it."""
+    for left in path.parent.glob(f".{path.name}.*"):
+        with contextlib.suppress(OSError):
+            if left.stat().st_mtime < time.time() - LEFT_S:
+                left.unlink()
 
 
 def _with(lines: list[str], name: str, line: str) -> list[str]:

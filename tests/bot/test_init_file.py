@@ -85,6 +85,17 @@ def test_the_file_is_its_owners_alone_and_replaced_whole(tmp_path: Path) -> None
     assert os.listdir(path.parent) == ["headway.toml"]
 
 
+def test_what_a_killed_init_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    old, new = tmp_path / ".headway.toml.old", tmp_path / ".headway.toml.new"
+    for left in (old, new):
+        left.touch()
+    os.utime(old, (1e9, 1e9))
+
+    init_file.replace(tmp_path / "headway.toml", "zone = 'UTC'\n")
+
+    assert (old.exists(), new.exists()) == (False, True)
+
+
 def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
     real = tmp_path / "kept" / "real.toml"
     real.parent.mkdir()

@@ -207,3 +207,15 @@ def test_what_does_not_work_is_said_and_nothing_is_written(
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert not config_of(newcomer).exists()
+
+
+def test_a_file_that_is_no_toml_is_named_and_left_alone(newcomer: dict[str, str]) -> None:
+    config = config_of(newcomer)
+    config.parent.mkdir(parents=True)
+    config.write_text("model = \n")
+
+    done = headway(newcomer, "init", "--yes", "--rehearsed")
+
+    assert done.returncode == 78
+    assert f"Mend {config}" in done.stderr
+    assert config.read_text() == "model = \n"
