@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.journeys.bot import Bot, headway, until, until_called
 from tests.journeys.conftest import SHARED, Begin
+from tests.peers.debian import program
 from tests.peers.messages_api import ROOT, BlockingMessagesApi, started
 
 pytestmark = pytest.mark.process
@@ -25,7 +25,6 @@ Api = BlockingMessagesApi
 Labels = tuple[tuple[str, str], ...]
 
 PRIVATE: dict[str, object] = {"private_listen": "127.0.0.1:0", "log_level": "info"}
-PROMETHEUS = shutil.which("prometheus")
 MARK = "quetzalcoatlus"
 """A word that only a person says."""
 
@@ -132,9 +131,7 @@ def test_no_word_of_a_person_is_in_what_is_served_or_logged(seen: Bot) -> None:
     assert not any(MARK in line for line in seen.log)
 
 
-@pytest.mark.skipif(PROMETHEUS is None, reason="prometheus is not here: nothing scraped it")
 def test_prometheus_scrapes_it_and_loads_the_rules(seen: Bot, tmp_path: Path) -> None:
-    assert PROMETHEUS is not None
     seen.goal("!script complete_after 1").until("complete")
     with closing(socket.socket()) as tried:
         tried.bind(("127.0.0.1", 0))
@@ -148,8 +145,8 @@ def test_prometheus_scrapes_it_and_loads_the_rules(seen: Bot, tmp_path: Path) ->
         f"    static_configs: [{{targets: ['{address(seen)}']}}]\n"
     )
     command = [
-        PROMETHEUS, f"--config.file={tmp_path / 'prometheus.yml'}", f"--web.listen-address={at}",
-        f"--storage.tsdb.path={tmp_path / 'data'}",
+        program("prometheus", "prometheus"), f"--config.file={tmp_path / 'prometheus.yml'}",
+        f"--web.listen-address={at}", f"--storage.tsdb.path={tmp_path / 'data'}",
     ]  # fmt: skip
 
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as prometheus:
