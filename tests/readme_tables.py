@@ -108,10 +108,10 @@ def _plain(name: str, field: FieldInfo) -> str:
 
 def _default(name: str, field: FieldInfo) -> str:
     value: Any = field.get_default()
-    if value is PydanticUndefined:
-        return ""
     if name in _MADE:
         return _MADE[name]
+    if value is PydanticUndefined:
+        return ""
     if isinstance(value, SecretStr):
         value = value.get_secret_value()
     if value is None or value in ("", ()):
