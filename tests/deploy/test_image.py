@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -29,8 +30,6 @@ NEVER = {
     "ioperm", "syslog", "nfsservctl", "lookup_dcookie", "vhangup",
 }  # fmt: skip
 """What Docker's own profile refuses to a container without privileges."""
-PORT = 18_377
-"""In place of the image's own, which another test may have."""
 NEEDED = {"mount", "umount2", "pivot_root", "unshare", "clone", "clone3", "sethostname", "seccomp"}
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make the mounts")
@@ -92,15 +91,17 @@ def test_the_filter_lets_the_sandbox_in_and_keeps_the_rest_out() -> None:
 @pytest.mark.process
 @pytest.mark.sandbox
 def test_the_command_works_under_the_filter_as_an_ordinary_user(manager: Manager) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
     manager.calls = tuple(sorted(allowed()))
     log = manager.log.open("w")
-    manager.file["HEADWAY_PRIVATE_LISTEN"] = f"127.0.0.1:{PORT}"
+    manager.file["HEADWAY_PRIVATE_LISTEN"] = f"127.0.0.1:{port}"
     service = manager.plan((*HEADWAY, *json.loads(of("CMD")[0])), NOTIFY_SOCKET=manager.name).start(
         stdin=subprocess.DEVNULL, stdout=log, stderr=log
     )
     [healthy] = [rest for name, rest in steps() if name == "HEALTHCHECK"]
     python = HEADWAY[0].removesuffix("headway") + "python"
-    check = healthy.split("CMD ")[1].replace("python", python, 1).replace("8377", str(PORT))
+    check = healthy.split("CMD ")[1].replace("python", python, 1).replace("8377", port)
     try:
         before = manager.run(("sh", "-c", check))[0]
         manager.hear(b"READY=1")

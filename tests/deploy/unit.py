@@ -167,6 +167,8 @@ def _mounts(plan: Plan, unit: Mapping[str, list[str]]) -> None:
         if Path(covered).is_dir():
             mode = "1777" if "tmp" in covered else "755"
             _mount("-t", "tmpfs", "-o", f"mode={mode}", "cover", covered)
+    for closed in _closed(place for _, place in plan.binds):
+        _mount("-t", "tmpfs", "-o", "mode=755", "cover", closed)
     for number, (_, place) in enumerate(plan.binds):
         _bind(stage / str(number), Path(place))
     count = len(folders)
@@ -181,6 +183,17 @@ def _mounts(plan: Plan, unit: Mapping[str, list[str]]) -> None:
         _mount("-o", "remount,bind,ro", place)
     subprocess.run(["umount", "-l", str(stage)], check=True)
     _read_only()
+
+
+def _closed(places: Iterable[str]) -> list[str]:
+    """The outermost folders on the way to these places that an ordinary user cannot pass."""
+    found = []
+    for place in places:
+        for above in reversed(Path(place).parents):
+            if above.is_dir() and not above.stat().st_mode & 0o001:
+                found.append(str(above))
+                break
+    return list(dict.fromkeys(found))
 
 
 def _read_only() -> None:
