@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,8 +95,8 @@ async def test_a_full_disk_fails_every_caller_and_loses_nothing(store: Store, be
     goals = [await bed.work() for _ in range(3)]
 
     def limit(pages: int) -> None:
-        database = store.writer._database
-        database.connection.execute(f"PRAGMA max_page_count={pages}")  # type: ignore[attr-defined]
+        database = _inner(store)
+        database.connection.execute(f"PRAGMA max_page_count={pages}")
 
     limit(1)  # SQLite takes what it has already as the least
     big = Content("x" * 3_000_000)
@@ -115,8 +116,8 @@ async def test_a_full_disk_fails_every_caller_and_loses_nothing(store: Store, be
 
 async def test_a_commit_that_fails_fails_everyone_in_it(store: Store, bed: Bed) -> None:
     goals = [await bed.work() for _ in range(3)]
-    database = store.writer._database
-    connection = database.connection  # type: ignore[attr-defined]
+    database = _inner(store)
+    connection = database.connection
 
     class Breaking:
         """The connection, with a COMMIT that the disk refuses once."""
@@ -134,7 +135,7 @@ async def test_a_commit_that_fails_fails_everyone_in_it(store: Store, bed: Bed) 
         def __getattr__(self, name: str) -> object:
             return getattr(connection, name)
 
-    database.connection = Breaking()  # type: ignore[attr-defined]
+    database.connection = Breaking()
     outcomes = await asyncio.gather(
         *(bed.commit(goal, NoteLeft("x")) for goal in goals), return_exceptions=True
     )
@@ -149,8 +150,8 @@ async def test_a_database_locked_by_another_program_is_busy(
     store: Store, bed: Bed, tmp_path: Path
 ) -> None:
     goal = await bed.work()
-    database = store.writer._database
-    database.connection.execute("PRAGMA busy_timeout=50")  # type: ignore[attr-defined]
+    database = _inner(store)
+    database.connection.execute("PRAGMA busy_timeout=50")
 
     with sqlite3.connect(tmp_path / "headway.db", isolation_level=None) as rival:
         rival.execute("BEGIN IMMEDIATE")
@@ -344,3 +345,9 @@ async def test_what_was_acknowledged_outlives_a_kill(tmp_path: Path, clock: Hand
             assert machine.replay(journal) == row
             assert acknowledged <= len(notes) <= acknowledged + 1
             assert list(texts.values()) == [f"{goal_id} {n + 1}" for n in range(len(notes))]
+
+
+def _inner(store: Store) -> Any:
+    """The database itself, beneath what times it."""
+    timed: Any = store.writer._database
+    return timed._database
