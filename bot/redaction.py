@@ -29,7 +29,7 @@ _SPACE: Final = b" \t\n\v\f\r"
 _LONG: Final = 16
 _SAMPLE: Final = 8
 _STRIDE: Final = _LONG - _SAMPLE + 1
-"""Eight characters at every ninth place: one of them lies wholly in whatever has sixteen or more."""
+"""Eight characters at every ninth place: one of them lies wholly in the first sixteen of a form."""
 _FEW: Final = 48
 """So many forms are looked for one by one in the time that the look at every ninth place takes."""
 
@@ -54,12 +54,9 @@ class Redactor:
         """The text without any known value."""
         if not self._values or len(text) < LEAST:
             return text
-        index = self._indexed()
-        found = index.found(_dense(text))
-        if not found:
-            return text
-        pattern = "|".join(_wrapped(form) for form in found)
-        return re.sub(pattern, lambda one: mark(index.names[_dense(one[0])]), text)
+        index, dense = self._indexed(), _dense(text)
+        found = index.found(dense)
+        return _replaced(text, _spans(dense, index.told(found))) if found else text
 
     def names_in(self, text: str) -> tuple[str, ...]:
         """The names of the secrets whose values or marks stand in the text, each once."""
@@ -80,6 +77,10 @@ class Redactor:
             return value
         redacted: T = self._walked(value)
         return redacted
+
+    def within(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """A request or an answer with its values redacted; its own words (keys, `do`) stay."""
+        return {key: one if key == "do" else self.all(one) for key, one in message.items()}
 
     def _indexed(self) -> "_Index":
         index, values = self._index, self._values
@@ -117,21 +118,30 @@ class _Index:
         for value, name in values.items():
             for form in forms(value):
                 names.setdefault(form, name)
+        self._marks = {_dense(mark(name)): mark(name) for name in values.values()}
         ordered = sorted(names, key=len, reverse=True)
         self.names = {form: names[form] for form in ordered}
         self._long = tuple(form for form in ordered if len(form) >= _LONG)
         self._short = tuple(form for form in ordered if len(form) < _LONG)
         self._samples = frozenset(
-            form[at : at + _SAMPLE] for form in self._long for at in range(len(form) - _SAMPLE + 1)
+            form[at : at + _SAMPLE] for form in self._long for at in range(_STRIDE)
         )
 
     def found(self, dense: bytes) -> list[bytes]:
         """The forms that stand in a text without white space, longest first."""
         long = self._long
         if len(long) > _FEW:
-            sampled = [dense[at : at + _SAMPLE] for at in range(0, len(dense), _STRIDE)]
-            long = () if self._samples.isdisjoint(sampled) else long
+            sampled = (dense[at : at + _SAMPLE] for at in range(0, len(dense), _STRIDE))
+            hits = self._samples.intersection(sampled)
+            long = tuple(form for form in long if any(hit in form[:_LONG] for hit in hits))
         return [form for form in (*long, *self._short) if form in dense]
+
+    def told(self, found: list[bytes]) -> dict[bytes, str]:
+        """What stands in place of each form; a mark that holds one itself stays as it is."""
+        kept = {
+            dense: one for dense, one in self._marks.items() if any(form in dense for form in found)
+        }
+        return {form: mark(self.names[form]) for form in found} | kept
 
 
 def mark(name: str) -> str:
@@ -151,9 +161,44 @@ def _dense(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass").translate(None, _SPACE)
 
 
-def _wrapped(form: bytes) -> str:
-    """A pattern of the form with white space anywhere inside."""
-    return r"[ \t\n\v\f\r]*".join(map(re.escape, form.decode("utf-8", "surrogatepass")))
+def _spans(dense: bytes, told: Mapping[bytes, str]) -> list[tuple[int, int, str]]:
+    """Where forms stand and what to say there: in order, none in another, none over another."""
+    spans = []
+    for form, said in told.items():
+        at = dense.find(form)
+        while at >= 0:
+            spans.append((at, at + len(form), said))
+            at = dense.find(form, at + len(form))
+    spans.sort(key=lambda span: (span[0], -span[1]))
+    apart: list[tuple[int, int, str]] = []
+    done = 0
+    for begin, end, said in spans:
+        if end > done:
+            apart.append((max(begin, done), end, said))
+            done = end
+    return apart
+
+
+def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
+    places = _places(text)
+    pieces, at = [], 0
+    for begin, end, said in spans:
+        pieces += [text[at : places[begin]], said]
+        at = places[end - 1] + 1
+    return "".join([*pieces, text[at:]])
+
+
+def _places(text: str) -> list[int]:
+    """The place in the text of each byte of its `_dense` form."""
+    blanks = _SPACE.decode()
+    if text.isascii():
+        return [at for at, letter in enumerate(text) if letter not in blanks]
+    return [
+        at
+        for at, letter in enumerate(text)
+        if letter not in blanks
+        for _ in range(len(letter.encode("utf-8", "surrogatepass")))
+    ]
 
 
 def _gather(value: Any, texts: list[str]) -> None:
@@ -182,7 +227,8 @@ def _written(text: str) -> Iterator[str]:
     if len(_dense(text)) < LEAST:
         return
     yield text
-    for quoted in (quote(text, safe=""), quote(text), quote_plus(text)):
+    raw = text.encode("utf-8", "surrogatepass")
+    for quoted in (quote(raw, safe=""), quote(raw), quote_plus(raw)):
         yield quoted
         yield re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quoted)
     for told in (text, html.escape(text)):
@@ -190,7 +236,6 @@ def _written(text: str) -> Iterator[str]:
         for ascii_only in (True, False):
             yield json.dumps(told, ensure_ascii=ascii_only)[1:-1]
     yield repr(text)[1:-1]
-    raw = text.encode("utf-8", "surrogatepass")
     yield raw.hex()
     yield raw.hex().upper()
     for before in range(3):

@@ -9,6 +9,7 @@ Rule 2: one JSON object a line in, one out; a request that is no JSON object get
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.errors import HeadwayError
+
+log = logging.getLogger(__name__)
 
 Request = dict[str, Any]
 Answer = Callable[[Request], Awaitable[dict[str, Any]]]
@@ -127,13 +130,18 @@ async def _line(reader: asyncio.StreamReader) -> bytes | None:
 async def _answered(line: bytes, answer: Answer) -> dict[str, Any]:
     try:
         request = json.loads(line)
-        if not isinstance(request, dict):
-            return {"error": "A request is one JSON object a line. Send one."}
+    except (ValueError, RecursionError):
+        return {"error": "That line is no JSON. Send one JSON object a line."}
+    if not isinstance(request, dict):
+        return {"error": "A request is one JSON object a line. Send one."}
+    try:
         return await answer(request)
     except HeadwayError as error:
         return {"error": str(error)}
-    except (ValueError, RecursionError):
-        return {"error": "That line is no JSON. Send one JSON object a line."}
+    except Exception as error:
+        log.exception("A request over the control socket cannot be answered")
+        what = type(error).__name__
+        return {"error": f"The running Headway met a defect of its own ({what}). Look at its log."}
 
 
 @contextlib.contextmanager

@@ -25,6 +25,8 @@ NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 HOST: Final = re.compile(r"(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 MOST: Final = 65_536
 """Characters of a value: the longest keys have a tenth of that."""
+PLAIN_MOST: Final = 12
+"""Characters from which on a plain word or number is none that is said by chance."""
 STARTING_S: Final = 10.0
 LOOK_S: Final = 0.1
 
@@ -58,6 +60,11 @@ def set_(
     sys.stdout.write(
         f"{name} is kept. Where its value would show, there is {mark(name)} from now on.\n"
     )
+    if value.isalnum() and (value.isalpha() or value.isdigit()) and len(value) < PLAIN_MOST:
+        sys.stderr.write(
+            f"{name} is one plain word or number: it is taken out of every sentence and list that "
+            "it happens to stand in. A longer value, or one of letters and digits, is not.\n"
+        )
 
 
 @app.command("list", epilog="[cyan]headway secret list[/]    [cyan]headway secret list --json[/]")
@@ -150,10 +157,17 @@ def _redactor() -> Any:
 
 
 def _given_value(name: str) -> str:
-    if sys.stdin.isatty():
-        return getpass.getpass(f"Value of {name} (not shown): ")
+    # Closed from the start, it is None.
+    stdin: Any = sys.stdin
+    if stdin is not None and stdin.isatty():
+        try:
+            return getpass.getpass(f"Value of {name} (not shown): ")
+        except EOFError:
+            return ""
+    raw: bytes = b"" if stdin is None else stdin.buffer.read(4 * MOST + 2)
     try:
-        text = sys.stdin.read(MOST + 3)
+        # Strictly, whatever the locale: a plain one would let any byte through.
+        text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadInput("The value is not UTF-8 text. Give it in base64.") from error
     return text.removesuffix("\n").removesuffix("\r")

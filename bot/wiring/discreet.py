@@ -138,7 +138,7 @@ def discreet_answers(answer: Answers, redactor: Redactor) -> Answers:
 
     async def discreet(request: Request) -> dict[str, Any]:
         with discreetly(redactor):
-            return redactor.all(await answer(request))
+            return redactor.within(await answer(request))
 
     return discreet
 

@@ -122,7 +122,7 @@ def with_secrets(desk: SecretDesk, redactor: Redactor, others: Answer) -> Answer
 
     async def answer(request: Request) -> dict[str, Any]:
         told = await desk(request)
-        return await others(redactor.all(request)) if told is None else told
+        return await others(redactor.within(request)) if told is None else told
 
     return answer
 

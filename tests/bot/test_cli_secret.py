@@ -151,6 +151,39 @@ def test_a_value_is_kept_to_the_character(secret: Shell, value: str) -> None:
     assert asyncio.run(kept()) == value
 
 
+def test_a_plain_word_is_kept_and_said_to_be_one(secret: Shell) -> None:
+    plain, long = (secret("set", "TOKEN", typed=value)[2] for value in ("message", "messages-42"))
+
+    assert "TOKEN is one plain word or number" in plain
+    assert long == ""
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_bytes_that_are_no_text_are_refused_in_any_locale(secret: Shell, locale: str) -> None:
+    code = "import sys; sys.argv[1:] = ['secret', 'set', 'TOKEN']; from bot.cli import main; main()"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, input=b"\xff\xfe\0abcdefgh", capture_output=True,
+        env={**os.environ, "LC_ALL": locale}, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 2
+    assert b"not UTF-8" in done.stderr
+    assert rows(secret) == []
+
+
+def test_a_closed_standard_input_gives_no_value(secret: Shell) -> None:
+    code = "import sys; sys.argv[1:] = ['secret', 'set', 'TOKEN']; from bot.cli import main; main()"
+
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$0" -c "$1" <&-', sys.executable, code], cwd=ROOT, capture_output=True,
+        check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 2
+    assert b"No value was given" in done.stderr
+
+
 def test_a_terminal_is_asked_without_an_echo(secret: Shell, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     code = (

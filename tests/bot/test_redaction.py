@@ -84,6 +84,51 @@ def test_the_longest_value_wins_and_an_old_one_stays_known() -> None:
     )
 
 
+def test_a_mark_stays_whole_though_a_value_stands_in_it() -> None:
+    redactor = Redactor({"database_password": "password"})
+
+    told = redactor.text("the password, and [secret password]")
+
+    assert told == "the [secret database_password], and [secret [secret database_password]]"
+    assert redactor.text("[secret database_password]") == "[secret database_password]"
+
+
+def test_of_two_values_that_overlap_nothing_is_left() -> None:
+    redactor = Redactor({"one": "abcdefgh", "two": "efghijkl"})
+
+    assert redactor.text("x abcd efghijkl é") == "x [secret one][secret two] é"
+
+
+def test_any_text_can_be_a_value() -> None:
+    redactor = Redactor({"odd": "\udcff\udcfe\x00abc", "regex": "(a+)+$[x]\\d{3}.*|^"})
+
+    assert redactor.text("x \udcff\udcfe\x00abc (a+)+$[x]\\d{3}.*|^") == (
+        "x [secret odd] [secret regex]"
+    )
+
+
+def test_the_words_of_a_request_stay() -> None:
+    redactor = Redactor({"one": "settle", "two": "speaker"})
+
+    told = redactor.within({"do": "settle", "speaker": "settle", "more": {"a": ["speaker"]}})
+
+    assert told == {
+        "do": "settle", "speaker": "[secret one]", "more": {"a": ["[secret two]"]},
+    }  # fmt: skip
+
+
+def test_a_thousand_values_and_very_long_ones_are_learnt_and_found_at_once() -> None:
+    letters = random.Random(7)
+    values = {f"s{n}": letters.randbytes(200).hex() for n in range(1000)}
+    values |= {f"long{n}": letters.randbytes(30_000).hex() for n in range(5)}
+    began = time.process_time()
+
+    told = Redactor(values).text(f"a {values['s500']} {values['long4']} z")
+
+    assert told == "a [secret s500] [secret long4] z"
+    assert time.process_time() - began < 2
+
+
 def test_each_line_of_a_private_key_is_secret() -> None:
     body = "\n".join(
         "".join(random.Random(n).choices(string.ascii_letters, k=64)) for n in range(4)

@@ -56,6 +56,15 @@ async def test_an_error_of_the_owner_reaches_the_asker_as_its_sentence(tmp_path:
             await ask_owner(tmp_path, {"do": "say"})
 
 
+async def test_a_defect_is_not_taken_for_a_request_that_nobody_can_read(tmp_path: Path) -> None:
+    async def broken(request: Request) -> Request:
+        raise ValueError("of ours")
+
+    async with serving(tmp_path, broken):
+        with pytest.raises(HeadwayError, match=r"a defect of its own \(ValueError\)"):
+            await ask_owner(tmp_path, {"do": "say"})
+
+
 @pytest.mark.parametrize(
     "line",
     [b"nonsense\n", b"[1]\n", b"\xff\xfe\n", b"\n", b"[" * 100_000 + b"\n"],
