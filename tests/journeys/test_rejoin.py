@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from tests.journeys.bot import COMMAND, ROOT, Bot
+from tests.journeys.bot import COMMAND, Bot
 from tests.journeys.conftest import Begin
-from tests.peers.messages_api import BlockingMessagesApi
+from tests.peers.messages_api import ROOT, BlockingMessagesApi
 
 pytestmark = pytest.mark.process
 LONGEST_S = 40.0
