@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict, fields
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
 import tzlocal
@@ -30,7 +30,14 @@ from pydantic_settings import (
 
 from bot.errors import BadSettings
 from bot.goals.caps import SCOPES, Caps
-from bot.goals.limits import LEAST_BUDGET_TOKENS, Limits
+from bot.goals.limits import (
+    LEAST_BUDGET_TOKENS,
+    MOST_DAYS,
+    MOST_HOURS,
+    MOST_TOKENS,
+    MOST_USD,
+    Limits,
+)
 from bot.goals.money import NANO, Budget
 from bot.settings_sources import (
     FILE_NAME,
@@ -48,12 +55,18 @@ from bot.settings_sources import (
 )
 from bot.settings_values import ModelPrice, default_key_file, default_state_dir
 
+DAY_S: Final = 86_400
+
 
 class Settings(BaseSettings):
     """What an operator may set. Frozen: a change takes a restart."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_nested_delimiter=NESTED, extra="forbid", frozen=True
+        env_prefix=PREFIX,
+        env_nested_delimiter=NESTED,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
     )
     config_file: ClassVar[Path | None] = None
 
@@ -120,29 +133,42 @@ class Settings(BaseSettings):
         default=100, ge=1, description="Model calls in flight at one endpoint."
     )
     turns_at_once: int = Field(default=50, ge=1, description="Goals worked at by this process.")
-    budget_usd: float = Field(default=2.0, gt=0, description="Default budget of a goal, dollars.")
+    budget_usd: float = Field(
+        default=2.0, gt=0, le=MOST_USD, description="Default budget of a goal, dollars."
+    )
     budget_tokens: int = Field(
-        default=2_000_000, ge=LEAST_BUDGET_TOKENS, description="Default budget of a goal, tokens."
+        default=2_000_000,
+        ge=LEAST_BUDGET_TOKENS,
+        le=MOST_TOKENS,
+        description="Default budget of a goal, tokens.",
     )
     budget_hours: float = Field(
-        default=4.0, gt=0, description="Default budget of a goal, hours of active work."
+        default=4.0,
+        gt=0,
+        le=MOST_HOURS,
+        description="Default budget of a goal, hours of active work.",
     )
     cap_person_usd: float = Field(
-        default=10.0, ge=0, description="A day's dollars of a person's goals."
+        default=10.0, ge=0, le=MOST_USD, description="A day's dollars of a person's goals."
     )
     cap_room_usd: float = Field(
-        default=20.0, ge=0, description="A day's dollars of a room's goals."
+        default=20.0, ge=0, le=MOST_USD, description="A day's dollars of a room's goals."
     )
     cap_all_usd: float = Field(
-        default=50.0, ge=0, description="A day's dollars of all goals together."
+        default=50.0, ge=0, le=MOST_USD, description="A day's dollars of all goals together."
     )
     cap_person_tokens: int = Field(
         default=10_000_000,
         ge=0,
+        le=MOST_TOKENS,
         description="A day's tokens of a person, of models of unknown price.",
     )
-    cap_room_tokens: int = Field(default=20_000_000, ge=0, description="The same of a room.")
-    cap_all_tokens: int = Field(default=50_000_000, ge=0, description="The same of all together.")
+    cap_room_tokens: int = Field(
+        default=20_000_000, ge=0, le=MOST_TOKENS, description="The same of a room."
+    )
+    cap_all_tokens: int = Field(
+        default=50_000_000, ge=0, le=MOST_TOKENS, description="The same of all together."
+    )
     live_goals_person: int = Field(
         default=3, ge=1, description="Live goals of a person; the next queue."
     )
@@ -154,19 +180,29 @@ class Settings(BaseSettings):
     keep_texts_days: float = Field(
         default=90.0,
         gt=0,
+        le=MOST_DAYS,
         description="Days that texts live after their goal ended; a room may say its own.",
     )
     keep_workspaces_days: float = Field(
-        default=30.0, gt=0, description="Days that workspaces live after their goal ended."
+        default=30.0,
+        gt=0,
+        le=MOST_DAYS,
+        description="Days that workspaces live after their goal ended.",
     )
     sandbox: Literal["bubblewrap", "none"] = Field(
         default="bubblewrap",
         description="Where tools run. `none` runs them unconfined, and says so for as long.",
     )
     tool_timeout_s: float = Field(default=120.0, gt=0, le=600, description="Time of one command.")
-    audit_timeout_s: float = Field(default=30.0, gt=0, description="Time of one audit call.")
-    lease_s: float = Field(default=30.0, gt=1, description="How long a silent worker keeps a goal.")
-    renew_s: float = Field(default=10.0, gt=0.1, description="How often a lease is renewed.")
+    audit_timeout_s: float = Field(
+        default=30.0, gt=0, le=DAY_S, description="Time of one audit call."
+    )
+    lease_s: float = Field(
+        default=30.0, gt=1, le=DAY_S, description="How long a silent worker keeps a goal."
+    )
+    renew_s: float = Field(
+        default=10.0, gt=0.1, le=DAY_S, description="How often a lease is renewed."
+    )
     shutdown_s: float = Field(
         default=6.0,
         ge=0,

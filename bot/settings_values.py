@@ -6,6 +6,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from bot.goals.limits import MOST_USD
 from bot.goals.money import NANO, Price
 
 KEY_FILE: Final = "secret.key"
@@ -37,12 +38,12 @@ def default_key_file() -> Path:
 class ModelPrice(BaseModel):
     """What a model costs, in dollars a million tokens. A cache class that is left out is as input."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cache_read: float | None = Field(default=None, ge=0)
-    cache_write: float | None = Field(default=None, ge=0)
+    input: float = Field(ge=0, le=MOST_USD)
+    output: float = Field(ge=0, le=MOST_USD)
+    cache_read: float | None = Field(default=None, ge=0, le=MOST_USD)
+    cache_write: float | None = Field(default=None, ge=0, le=MOST_USD)
 
     def price(self) -> Price:
         """In nano-dollars a token. An hour's cache costs what five minutes' does."""

@@ -8,14 +8,11 @@ from typing import Final, Literal
 from bot.chat.texts import Texts
 from bot.errors import BadInput
 from bot.goals.goal import Goal
-from bot.goals.limits import LEAST_BUDGET_TOKENS, LIMITS
+from bot.goals.limits import LEAST_BUDGET_TOKENS, LIMITS, MOST_HOURS, MOST_TOKENS, MOST_USD
 from bot.goals.money import NANO, Budget, Ledger, left_nano_usd, left_tokens
 
 Unit = Literal["usd", "tokens", "hours"]
 
-MOST_USD: Final = 1_000_000
-MOST_TOKENS: Final = 10**12
-MOST_HOURS: Final = 10_000
 LEAST_NANO_USD: Final = NANO // 100
 
 _AMOUNT: Final = re.compile(

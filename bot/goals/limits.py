@@ -41,6 +41,11 @@ SLOT_LOOK_S: Final = 3_600.0
 """How often a queued goal is looked at when nothing has told that a live one ended."""
 
 LEAST_BUDGET_TOKENS: Final = 20_000
+MOST_USD: Final = 1_000_000
+"""What a budget or a cap may be; more is a slip, and past 64 bits of nano-dollars no column holds it."""
+MOST_TOKENS: Final = 10**12
+MOST_HOURS: Final = 10_000
+MOST_DAYS: Final = 36_500
 OBJECTIVE_CHARS: Final = 4_000
 """A longer objective is stored as a brief, by hash (design, section 2)."""
 OBJECTIVE_MOST_BYTES: Final = 64 * 1024

@@ -146,6 +146,31 @@ def test_a_price_of_ones_own_is_in_dollars_a_million_tokens(tmp_path: Path) -> N
     assert (price.input, price.cache_read, price.output) == (250, 250, 2000)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, value) for name in ("budget_usd", "cap_all_usd") for value in ("inf", "1e30")),
+        ("budget_hours", "inf"),
+        ("budget_tokens", "9" * 30),
+        ("cap_room_tokens", "9" * 30),
+        ("keep_texts_days", "inf"),
+        ("keep_workspaces_days", "1e300"),
+        ("lease_s", "inf"),
+        ("audit_timeout_s", "inf"),
+        ("renew_s", "1e300"),
+        ("limits__wait_most_s", "inf"),
+        ("prices", '{"my-model": {"input": 1e300, "output": 1}}'),
+    ],
+)
+def test_a_number_that_no_column_or_clock_could_hold_is_refused_with_its_name(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"HEADWAY_{name.upper()}", value)
+
+    with pytest.raises(BadSettings, match=name.replace("__", ".")):
+        read_settings()
+
+
 def test_settings_do_not_change() -> None:
     settings = read_settings()
 
