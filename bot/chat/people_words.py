@@ -18,6 +18,7 @@ HERE: Final = "here"
 _PERSON: Final = re.compile(r"@([^\s@]{1,120})")
 _SLACK: Final = re.compile(r"<@([A-Z0-9]{2,32})(?:\|[^>]*)?>")
 _OTHER: Final = re.compile(r"(room|server|group):(\S{1,120})")
+_EVERYBODY: Final = frozenset({"all", "channel", "everybody", "everyone", "here", "room"})
 _WORDS_MOST: Final = 4
 """`remove @ben approver here`: more words are an objective."""
 
@@ -44,7 +45,8 @@ def read_subject(word: str, place: Place) -> Subject | None:
             return Subject("server", "matrix", id)
         return Subject("group", "slack", id)
     match = _PERSON.fullmatch(word)
-    if match is None:
+    if match is None or not word.isprintable():
+        # What cannot be seen would let one name pass for another.
         return None
     if ":" in match[1]:
         return Subject("person", "matrix", word)
@@ -67,11 +69,17 @@ def shown(subject: Subject) -> str:
     return subject_word(subject)
 
 
+def refuse_everybody(subject: Subject, texts: Texts) -> None:
+    """Raise BadInput for `@all` and its like: as somebody's name it would let nobody in."""
+    if subject.kind == "person" and subject.id.lower() in _EVERYBODY:
+        raise BadInput(texts("bad.everybody", name=shown(subject)))
+
+
 def read_entry(text: str, place: Place, texts: Texts) -> EntryWords | None:
     """What follows `allow`, or None where that is rather an objective.
 
     Raises:
-        BadInput: it is an entry with a role that is none.
+        BadInput: it is an entry with a role that is none, or of everybody.
     """
     words = text.split()
     removes = bool(words) and words[0].lower() == "remove"
@@ -80,6 +88,8 @@ def read_entry(text: str, place: Place, texts: Texts) -> EntryWords | None:
     subject = read_subject(words[0], place) if words else None
     if subject is None or len(words) > _WORDS_MOST:
         return None
+    if not removes:
+        refuse_everybody(subject, texts)
     role: Role | None = None
     is_here = False
     for word in (word.lower() for word in words[1:]):

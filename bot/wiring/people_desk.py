@@ -12,7 +12,7 @@ from adapters.console.parse import ROOM
 from adapters.store.open import Store
 from bot.chat import claims
 from bot.chat.allow_list import AllowList
-from bot.chat.people_words import read_subject, shown
+from bot.chat.people_words import read_subject, refuse_everybody, shown
 from bot.chat.room_words import OPEN, key_named, read_value, unknown_key, value_text
 from bot.chat.texts import Texts
 from bot.errors import BadInput
@@ -74,6 +74,7 @@ class PeopleDesk:
                 return None
 
     async def _add(self, subject: Subject, request: Request) -> dict[str, Any]:
+        refuse_everybody(subject, self._texts)
         role = _role(request.get("role") or "user")
         room = self._room(str(request["room"])) if request.get("room") else None
         is_new = await self._allow_list.allow(Entry(subject, role, room))
@@ -158,7 +159,9 @@ class PeopleDesk:
         word = who if who.startswith(("@", "<", "room:", "server:", "group:")) else f"@{who}"
         subject = read_subject(word, place)
         if subject is None:
-            raise BadInput(f"{who!r} names nobody. Give @NAME, room:NAME, server:NAME or group:ID.")
+            raise BadInput(
+                f"{who[:60]!r} names nobody. Give @NAME, room:NAME, server:NAME or group:ID."
+            )
         return subject
 
     def _room(self, text: str) -> Place:

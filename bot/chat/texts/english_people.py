@@ -50,6 +50,7 @@ PEOPLE: Final[Mapping[str, str]] = {
     "said.allowed.already": "{name} was {role} {where} already.",
     "said.removed": "{name} is removed. What they own rests until somebody takes it over.",
     "bad.role": "`{word}` is no role. Roles are: {roles}; `here` makes it this room's alone.",
+    "bad.everybody": "{name} is nobody's name. Everybody in a room is `room:NAME`.",
     # May not.
     "said.may_not": "You may not do that to {goal}: it takes its owner or an admin.",
     "said.may_not.here": "You may not do that here: it takes an admin.",

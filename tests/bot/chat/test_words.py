@@ -50,6 +50,10 @@ JSON = st.recursive(
         ("ben", None),
         ("@", None),
         ("@a@b", None),
+        ("@日本", Subject("person", "console", "日本")),
+        ("@be\u200bn", None),
+        ("@\u202eneb", None),
+        ("@\x1b[31mben", None),
         ("room:", None),
         ("", None),
     ],
@@ -83,6 +87,14 @@ def test_whoever_is_named_can_be_named_so_again(word: str) -> None:
 )
 def test_an_entry_is_read_or_is_an_objective(text: str, words: EntryWords | None) -> None:
     assert read_entry(text, room(), TEXTS) == words
+
+
+@pytest.mark.parametrize("name", ["@all", "@Everyone", "add @here admin"])
+def test_everybody_is_not_a_person_to_let_in(name: str) -> None:
+    with pytest.raises(BadInput, match="`room:NAME`"):
+        read_entry(name, room(), TEXTS)
+
+    assert read_entry("remove @all", room(), TEXTS) is not None
 
 
 @given(st.text())

@@ -73,6 +73,7 @@ async def test_somebody_is_added_listed_and_removed(bench: Bench, desk: PeopleDe
         ({"do": "allow.add", "who": "@ben", "role": "boss"}, "Roles are: user, approver, admin"),
         ({"do": "allow.add", "who": "@ben", "network": "irc"}, "There is no network irc"),
         ({"do": "allow.add", "who": "two words"}, "names nobody"),
+        ({"do": "allow.add", "who": "everyone"}, "nobody's name"),
         ({"do": "allow.add", "who": "@ben", "room": "kitchen"}, "its one room is `console`"),
         ({"do": "room.show", "room": "irc:x"}, "There is no network irc"),
         ({"do": "room.set", "room": "console", "key": "budgte", "value": "1"}, "Did you mean"),
