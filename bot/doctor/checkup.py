@@ -70,7 +70,7 @@ def run_sandbox(
         findings = [finding] if settings is None else sandbox.explained(settings)
         for each in findings:
             screen.show(each)
-        screen.close(findings)
+        screen.close(findings, is_all=False)
     return 1 if any(each.state == "wrong" for each in findings) else 0
 
 

@@ -59,8 +59,8 @@ class Screen:
             sign, name = SIGNS[finding.state], finding.check.ljust(NAME_CHARS)
             self._console.print(f"{sign} {name} {escape(finding.text)}")
 
-    def close(self, findings: Sequence[Finding]) -> None:
-        """Print what it comes to, or the whole as JSON."""
+    def close(self, findings: Sequence[Finding], *, is_all: bool = True) -> None:
+        """Print what it comes to, or the whole as JSON. `is_all`: everything was looked at."""
         self._still()
         bad = [finding.check for finding in findings if finding.state == "wrong"]
         if self._as_json:
@@ -70,7 +70,7 @@ class Screen:
             self._console.print_json(json.dumps({"ok": not bad, "checks": rows}))
         elif bad:
             self._console.print(f"\n[red]✗ Mend first:[/] {', '.join(bad)}.")
-        else:
+        elif is_all:
             self._console.print(f"\n[green]✓ Ready.[/] Start with `{escape(program())} chat`.")
 
     def _still(self) -> None:
