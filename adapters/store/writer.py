@@ -71,7 +71,7 @@ class Writer:
         """
         if self._closing:
             raise StoreUnusable("The store is closed: open it again.")
-        caller: asyncio.Future[T] = self._loop.create_future()
+        caller: asyncio.Future[T] = _Kept(loop=self._loop)
         if not self._fresh:
             # All that this pass of the loop asks for is handed over at once: fewer commits.
             self._loop.call_soon(self._hand_over)
@@ -151,21 +151,22 @@ def urgent_first(queue: Iterable[Queued]) -> list[Queued]:
     return head + [one for place, one in enumerate(queued) if place not in first]
 
 
+class _Kept(asyncio.Future[T]):
+    """A future that its caller's cancellation waits for: the unit is under way."""
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Refuse. The task that waits is told of its cancellation once the outcome is there."""
+        return False
+
+
 async def _outcome_of(caller: "asyncio.Future[T]") -> T:
-    cancelled: asyncio.CancelledError | None = None
-    while not caller.done():
-        try:
-            await asyncio.shield(caller)
-        except asyncio.CancelledError as error:
-            if caller.cancelled():
-                raise
-            cancelled = error
-        except Exception:  # noqa: BLE001 - the outcome is read below
-            break
-    if cancelled is not None:
-        caller.exception()
-        raise cancelled
-    return caller.result()
+    try:
+        return await caller
+    except asyncio.CancelledError:
+        if caller.done():
+            # Whatever it is, it has been told.
+            caller.exception()
+        raise
 
 
 def _deliver(batch: list[Queued], outcomes: list[Outcome]) -> None:
