@@ -90,12 +90,18 @@ class StoreRooms:
         return await self._writer.do(job)
 
     async def goals(
-        self, *, states: tuple[str, ...] = (), room: str = "", number: int | None = None
+        self, *, states: tuple[str, ...] = (), room: Place | None = None, number: int | None = None
     ) -> tuple[Goal, ...]:
-        """Goals (no asks), newest first, by state, room (as in `Place.room`) or number."""
+        """Goals (no asks), newest first, by state, room (whatever the thread) or number."""
 
-        found = _goals(frozenset(State(state) for state in states), bool(room), number is not None)
-        of: dict[str, Any] = {"of_room": room} if room else {}
+        found = _goals(
+            frozenset(State(state) for state in states), room is not None, number is not None
+        )
+        of: dict[str, Any] = {}
+        if room is not None:
+            of = {
+                "of_network": room.network, "of_workspace": room.workspace, "of_room": room.room
+            }  # fmt: skip
         if number is not None:
             of["of_number"] = number
         rows = await self._readers.do(lambda reader: reader.all(found, **of))
@@ -197,7 +203,11 @@ def _goals(states: frozenset[State], in_room: bool, is_numbered: bool) -> Statem
         names = ", ".join(f"'{state.value}'" for state in sorted(states))
         found = found.where(text(f"goal.state IN ({names})"))
     if in_room:
-        found = found.where(_R.c.name == bindparam("of_room"))
+        found = found.where(
+            _R.c.network == bindparam("of_network"),
+            text("(room.network = 'console' OR room.workspace = :of_workspace)"),
+            _R.c.name == bindparam("of_room"),
+        )
     if is_numbered:
         found = found.where(_G.c.number == bindparam("of_number"))
     return found.order_by(_G.c.number.desc())

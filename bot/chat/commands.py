@@ -125,7 +125,7 @@ class Commands:
 
     async def overview(self, heard: Heard) -> None:
         """The command's bare name: the live goals of whoever said it, and three examples."""
-        goals = await self._desk.rooms.goals(states=LIVE, room=heard.message.place.room)
+        goals = await self._desk.rooms.goals(states=LIVE, room=heard.message.place)
         mine = [goal for goal in goals if heard.is_owner_of(goal)][: views.LIST_MOST]
         lines = [(goal, await self._objective(goal)) for goal in mine]
         await self.answer(heard, views.overview_text(lines, self._desk.manner))
@@ -215,7 +215,7 @@ class Commands:
     async def _goal(self, heard: Heard, command: Command) -> Goal | None:
         """The goal that a command is about, or None after asking or explaining."""
         rooms, texts = self._desk.rooms, self._desk.manner.texts
-        room = heard.message.place.room
+        room = heard.message.place
         if command.goal is not None:
             found = await rooms.goals(room=room, number=command.goal)
             if not found:
@@ -258,7 +258,7 @@ class Commands:
 
     async def _list(self, heard: Heard, scope: str) -> None:
         states = () if scope else LIVE
-        goals = await self._desk.rooms.goals(states=states, room=heard.message.place.room)
+        goals = await self._desk.rooms.goals(states=states, room=heard.message.place)
         shown = [goal for goal in goals if scope != "mine" or heard.is_owner_of(goal)]
         lines = [(goal, await self._objective(goal)) for goal in shown[: views.LIST_MOST]]
         more = len(shown) - len(lines)

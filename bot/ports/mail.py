@@ -124,9 +124,12 @@ class Rooms(Protocol):
         """A new session in that thread, or the one that is there."""
 
     async def goals(
-        self, *, states: tuple[str, ...] = (), room: str = "", number: int | None = None
+        self, *, states: tuple[str, ...] = (), room: Place | None = None, number: int | None = None
     ) -> tuple[Goal, ...]:
-        """Goals (no asks), newest first, by state, room or number."""
+        """Goals (no asks), newest first, by state, room (whatever the thread) or number.
+
+        The consoles of one database are one room: whoever opens one may read the database.
+        """
 
     async def last_goal(self, session: str) -> Goal | None:
         """The session's newest goal (no ask), live or final."""

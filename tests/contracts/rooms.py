@@ -65,11 +65,19 @@ class RoomsContract:
         over = (await bed.commit(first, Cancelled(first.owner))).goal
 
         assert await bed.rooms.goals() == (third, second, over)
-        assert await bed.rooms.goals(room="here") == (third, over)
-        assert await bed.rooms.goals(room="here", states=("ready",)) == (third,)
+        here = bed.place(room="here")
+        assert await bed.rooms.goals(room=here) == (third, over)
+        assert await bed.rooms.goals(room=here, states=("ready",)) == (third,)
         assert await bed.rooms.goals(states=("cancelled", "complete")) == (over,)
         assert await bed.rooms.goals(number=second.number) == (second,)
         assert await bed.rooms.goals(number=99) == ()
+
+    async def test_a_room_of_another_workspace_is_another_room(self, bed: Bed) -> None:
+        ours = await bed.open(place=Place("slack", "us", "C1", "t1"))
+        await bed.open(place=Place("slack", "them", "C1", "t1"))
+
+        assert await bed.rooms.goals(room=Place("slack", "us", "C1")) == (ours,)
+        assert await bed.rooms.goals(room=Place("matrix", "us", "C1")) == ()
 
     async def test_the_last_goal_of_a_session_may_be_over(self, bed: Bed) -> None:
         session = (await bed.rooms.begin(bed.place())).session

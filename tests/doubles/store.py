@@ -632,7 +632,7 @@ class MemoryRooms:
         return Thread(session, place)
 
     async def goals(
-        self, *, states: tuple[str, ...] = (), room: str = "", number: int | None = None
+        self, *, states: tuple[str, ...] = (), room: Place | None = None, number: int | None = None
     ) -> tuple[Goal, ...]:
         """Goals, newest first."""
         sessions = self._rows.sessions
@@ -641,7 +641,7 @@ class MemoryRooms:
             for goal in self._rows.goals.values()
             if goal.kind == "goal"
             and (not states or goal.state in states)
-            and (not room or sessions[goal.session].room == room)
+            and (room is None or _is_in(sessions[goal.session], room))
             and (number is None or goal.number == number)
         ]
         return tuple(sorted(found, key=lambda goal: -goal.number))
@@ -761,3 +761,9 @@ def _bookings(unit: Unit) -> tuple[Event, ...]:
         for event in unit.events
         if isinstance(event, BOOKINGS)
     )
+
+
+def _is_in(place: Place, room: Place) -> bool:
+    """The consoles of one database are one room."""
+    is_near = room.network == "console" or place.workspace == room.workspace
+    return is_near and (place.network, place.room) == (room.network, room.room)
