@@ -135,7 +135,9 @@ class StoreLeases:
             rows = tx.all(query, of_now=now, of_limit=limit, **of)
             ours = [row for row in rows if self._is_at_home(tx, row)]
             until = now + self._lease_s
-            return tuple((_take(tx, worker, row, until), row[3] not in ("", worker)) for row in ours)
+            return tuple(
+                (_take(tx, worker, row, until), row[3] not in ("", worker)) for row in ours
+            )
 
         taken = await self._writer.do(job)
         self.takeovers += sum(was_others for _, was_others in taken)

@@ -315,7 +315,9 @@ def migrate(connection: sqlite3.Connection, path: Path, told: Told | None = nobo
     except DBAPIError as error:
         raise translated(error.orig or error, path) from error
     if kept is not None:
-        log.warning("%s was of schema %s and is of %s now; as it was: %s", path, found, schema.HEAD, kept)
+        log.warning(
+            "%s was of schema %s and is of %s now; as it was: %s", path, found, schema.HEAD, kept
+        )
     return kept
 
 

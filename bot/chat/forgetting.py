@@ -94,4 +94,3 @@ class Removals:
 
 def _listed(desk: Desk, goals: list[Goal]) -> str:
     return desk.manner.texts("list_of").join(desk.name(goal) for goal in reversed(goals))
-

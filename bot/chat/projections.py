@@ -83,7 +83,8 @@ def detail(
         "reply": contents.get(goal.reply, ""),
         "note": contents.get(goal.note, ""),
         "tasks": [
-            {"title": task.title or MARK, "state": task.state, "evidence": task.evidence} for task in tasks
+            {"title": task.title or MARK, "state": task.state, "evidence": task.evidence}
+            for task in tasks
         ],
         "decisions": [
             {

@@ -103,7 +103,14 @@ _LACKING: Final = (
 )  # fmt: skip
 
 OF_GOAL: Final = frozenset(
-    {Takes.GOAL, Takes.CONFIRMATION, Takes.RESUMPTION, Takes.AMOUNT, Takes.GOAL_AND_TEXT, Takes.PERSON}
+    {
+        Takes.GOAL,
+        Takes.CONFIRMATION,
+        Takes.RESUMPTION,
+        Takes.AMOUNT,
+        Takes.GOAL_AND_TEXT,
+        Takes.PERSON,
+    }
 )
 """Verbs that take one of these are about a goal."""
 OF_ANYBODY: Final = frozenset({"claim", "access", "forget"})

@@ -104,7 +104,6 @@ async def test_what_was_asked_between_two_turns_is_heard_by_the_second() -> None
     await world.checks()
 
 
-
 async def test_what_a_person_says_enters_before_the_next_call() -> None:
     world = a_world(calls("glob", {"pattern": "*"}), says("In blue, then."))
     await world.opens("Paint it.")
