@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Final
 
-from adapters.console.parse import Posted, SaidLine, Taken
+from adapters.console.parse import Edited, Posted
 from adapters.console.room import RoomFile
 from adapters.console.view import SETTLED, View
 from bot.demo.answer import Person
@@ -109,7 +109,7 @@ class Play:
         asked_s = 0.0
         for line in self.file.news():
             seen = self._view.see(line)
-            if seen is None or isinstance(line, SaidLine | Taken):
+            if seen is None or not isinstance(line, Posted | Edited):
                 continue
             if seen.is_status:
                 self.screen.status(line.shape)
