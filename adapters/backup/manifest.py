@@ -9,13 +9,16 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from adapters.backup.tree import Entry
 from bot.errors import StoreUnusable
 
 FILE: Final = "manifest.json"
 FORMAT: Final = 1
+
+_NO_DATE: Final = 253_402_300_800.0
+"""Seconds since 1970 that have no date: the year 10000 begins."""
 
 Kind = Literal["sqlite", "postgresql"]
 
@@ -57,7 +60,7 @@ def read(text: str) -> Manifest:
         raise StoreUnusable(
             f"The backup's {FILE} is cut off or no manifest: take another backup."
         ) from error
-    if isinstance(number, int) and number > FORMAT:
+    if not isinstance(number, int) or number > FORMAT:
         raise StoreUnusable(
             f"The backup has format {number}, and this Headway knows {FORMAT} at most: "
             "install the Headway that made it, or a newer one."
@@ -87,9 +90,30 @@ def _row(manifest: Manifest) -> dict[str, Any]:
 def _read(row: dict[str, Any]) -> Manifest:
     known = {field.name for field in fields(Manifest)}
     of = {name: value for name, value in row.items() if name in known}
-    for name in ("entries", "left_out"):
-        of[name] = tuple(Entry(**entry) for entry in of[name])
-    return Manifest(**of)
+    try:
+        for name in ("entries", "left_out"):
+            of[name] = tuple(Entry(**entry) for entry in of[name])
+            for entry in of[name]:
+                _refuse_wrong(entry, size=int)
+        told = Manifest(**of)
+        _refuse_wrong(told, made_at=(int, float), entries=tuple, left_out=tuple)
+        if not 0 <= told.made_at < _NO_DATE:
+            raise ValueError("made at no time")
+        if told.database not in get_args(Kind) or not told.schema.isdecimal():
+            raise ValueError("no kind or no schema that there is")
+    except (ValueError, LookupError, TypeError) as error:
+        raise StoreUnusable(
+            f"The backup's {FILE} says what no backup says: take another backup."
+        ) from error
+    return told
+
+
+def _refuse_wrong(value: Entry | Manifest, **kinds: type | tuple[type, ...]) -> None:
+    """Refuse a value with a field that is of another type; those that are not named are text."""
+    for field in fields(value):
+        kind, held = kinds.get(field.name, str), getattr(value, field.name)
+        if not isinstance(held, kind) or isinstance(held, bool):
+            raise TypeError(f"{field.name} is no {kind}")
 
 
 def _checksum(row: dict[str, Any]) -> str:

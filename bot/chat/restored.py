@@ -30,6 +30,9 @@ def _lines(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> Ite
         key = "restore.decision_over" if is_over else "restore.decision"
         yield texts(key, goal=due.goal, name=due.name.replace("_", " "), at=when)
     for due in report.waits:
+        if due.name == "slot":
+            yield texts("restore.queued", goal=due.goal)
+            continue
         key = "restore.wait_over" if due.at <= now else "restore.wait"
         yield texts(key, goal=due.goal, name=due.name, at=moment(due.at, now, zone, texts))
     if report.to_look_up:

@@ -87,11 +87,13 @@ def restore(settings: Settings, place: Path, told: Told, *, replaces: bool = Fal
 
     Raises:
         BadInput: there is no backup, or something is there already, or the backup is of another kind
-            of database.
+            of database, or the state would lie in it.
         AlreadyOwned: a process is at work there.
         StoreBusy, StoreUnusable: the backup is not whole or newer, or the state cannot be written.
     """
+    place = place.resolve()
     manifest = folders.read_manifest(place)
+    _refuse_inside(settings, place)
     schema.needs_migration(manifest.schema, f"The backup {place}")
     _refuse_other_kind(settings, manifest)
     size = sum(entry.size for entry in manifest.entries)
@@ -289,6 +291,21 @@ def _refuse_taken(settings: Settings) -> None:
         raise BadInput(
             f"{state_dir} has {what} already: give --into ANOTHER_FOLDER, or --replace, which keeps "
             "what is there beside."
+        )
+
+
+def _refuse_inside(settings: Settings, place: Path) -> None:
+    """Refuse to write into the backup, or to move it away with the goals' files that it replaces."""
+    files = settings.workspaces_dir.resolve()
+    if settings.state_dir.resolve().is_relative_to(place) or files.is_relative_to(place):
+        raise BadInput(
+            f"{settings.state_dir} lies in the backup {place}, which would be spoilt: name a state "
+            "folder outside it."
+        )
+    if place.is_relative_to(files):
+        raise BadInput(
+            f"The backup {place} lies among the goals' files, which a restore replaces: move it "
+            f"out of {files}."
         )
 
 

@@ -65,6 +65,12 @@ def test_a_wait_whose_time_has_passed_goes_on() -> None:
     assert still == "G4: waits (probe) until Tue 00:46 UTC."
 
 
+def test_a_goal_in_the_queue_has_no_time() -> None:
+    *_, queued = _lines(waits=(Due(5, "slot", NOW + 10 * 365 * 24 * HOUR),))
+
+    assert queued == "G5: waits in the queue. It starts when a live goal ends."
+
+
 def test_what_is_counted_is_told_only_where_there_is_any() -> None:
     told = _lines(to_look_up=2, may_have_posted=(3, 4), unhandled=5, missed=6, sealed=7)
 

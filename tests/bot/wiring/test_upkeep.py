@@ -140,6 +140,40 @@ def test_a_state_that_is_there_is_not_replaced_unless_that_is_said(
     assert not (settings.state_dir / UNFINISHED).exists()
 
 
+@pytest.mark.parametrize("replaces", [False, True])
+@pytest.mark.parametrize("where", ["", "database", "new"])
+def test_a_backup_is_not_spoilt_by_a_restore_into_itself(
+    state: tuple[Settings, Kept], where: str, replaces: bool
+) -> None:
+    settings, _ = state
+    place = _backed_up(settings)
+
+    with pytest.raises(BadInput, match="lies in the backup"):
+        restore(_elsewhere(settings, f"{place.name}/{where}"), place, _nobody, replaces=replaces)
+
+    assert restore(_elsewhere(settings), place, _nobody).report
+
+
+def test_a_backup_among_the_goals_files_that_a_restore_replaces_is_refused(
+    state: tuple[Settings, Kept],
+) -> None:
+    settings, _ = state
+    place = _backed_up(settings).rename(settings.workspaces_dir / "backup")
+
+    with pytest.raises(BadInput, match="move it out"):
+        restore(settings, place, _nobody, replaces=True)
+
+    assert (place / "manifest.json").exists()
+
+
+def test_a_backup_is_found_by_a_link_to_it(state: tuple[Settings, Kept], tmp_path: Path) -> None:
+    settings, _ = state
+    link = tmp_path / "latest"
+    link.symlink_to(_backed_up(settings))
+
+    assert restore(_elsewhere(settings), link, _nobody).report
+
+
 def test_what_is_replaced_is_kept_beside(state: tuple[Settings, Kept]) -> None:
     settings, kept = state
     place = _backed_up(settings)
