@@ -29,9 +29,9 @@ class KeySealing:
     def __init__(self, source: KeySource) -> None:
         self._source = source
 
-    def seal(self, of: Named, value: str) -> Sealed:
-        """Seal under the newest key. Raises SecretsUnusable."""
-        key = (self._source.read() or self._source.make())[0]
+    def seal(self, of: Named, value: str, *, is_first: bool = True) -> Sealed:
+        """Seal under the newest key; where nothing else is sealed, make one. Raises SecretsUnusable."""
+        key = (self._source.read() or self._made(is_first))[0]
         nonce = os.urandom(NONCE_BYTES)
         raw = _cipher(key).encrypt(nonce, value.encode("utf-8", "surrogatepass"), _bound(of))
         return Sealed(key.id, _VERSION + base64.b64encode(nonce + raw).decode("ascii"))
@@ -66,6 +66,16 @@ class KeySealing:
         left = [key for place, key in enumerate(keys) if place == 0 or key.id in keep]
         if len(left) < len(keys):
             self._source.write(left)
+
+    def _made(self, is_first: bool) -> tuple[Key, ...]:
+        if not is_first:
+            # A new key would stand where the right one belongs.
+            raise SecretsUnusable(
+                "The key file is not there, and other secrets are sealed under its key. Put it "
+                "back: `headway secret list` names the key. If it is lost, make a new one "
+                "(mode 600; head -c 32 /dev/urandom | base64) and set the secrets again."
+            )
+        return self._source.make()
 
     def _key(self, of: Named) -> Key:
         keys = self._source.read()

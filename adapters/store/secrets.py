@@ -41,7 +41,7 @@ _REMOVE: Final = delete(_S).where(*_HERE)
 class NoKeys:
     """A store that was opened without keys: nothing is sealed or opened here."""
 
-    def seal(self, of: Named, value: str) -> Sealed:
+    def seal(self, of: Named, value: str, *, is_first: bool = True) -> Sealed:
         """Refused."""
         raise self._refused()
 
@@ -81,7 +81,8 @@ class StoreSecrets:
         def job(tx: Transaction) -> Named:
             tx.alone(LOCK)
             named = Named(kind, name, hosts, set_by=by, set_at=tx.now())
-            sealed = self._sealing.seal(named, value)
+            is_first = all(tuple(row[:2]) == (kind, name) for row in tx.all(_ALL))
+            sealed = self._sealing.seal(named, value, is_first=is_first)
             named = replace(named, key_id=sealed.key_id)
             tx.run(_PUT, **_row(named, sealed))
             return named

@@ -38,11 +38,14 @@ class Sealed:
 class Sealing(Protocol):
     """Keys, newest first, and what can be done with them. Blocking: short reads of a file."""
 
-    def seal(self, of: Named, value: str) -> Sealed:
-        """Seal under the newest key, which is made where there is none.
+    def seal(self, of: Named, value: str, *, is_first: bool = True) -> Sealed:
+        """Seal under the newest key, which is made where there is none yet.
+
+        Args:
+            is_first: nothing else is sealed, so that a key may be made; otherwise one was lost.
 
         Raises:
-            SecretsUnusable: there is no key and none can be made.
+            SecretsUnusable: there is no key, and none can or should be made.
         """
 
     def unseal(self, of: Named, text: str) -> str:

@@ -141,6 +141,29 @@ class SecretsContract:
 
         assert await lost.get("secret", "A") == "given-again"
 
+    async def test_a_key_that_is_gone_is_not_replaced_by_a_new_one_unasked(
+        self, bed: SecretBed
+    ) -> None:
+        await bed.secrets.put("secret", "TOKEN", VALUE)
+        kept = bed.file.read_bytes()
+        bed.file.unlink()
+
+        with pytest.raises(SecretsUnusable, match="Put it back"):
+            await bed.secrets.put("secret", "OTHER", "another-value")
+
+        assert not bed.file.exists()
+        bed.file.write_bytes(kept)
+        bed.file.chmod(0o600)
+        assert list((await bed.secrets.values()).values()) == [VALUE]
+
+    async def test_the_only_value_can_be_set_again_without_its_key(self, bed: SecretBed) -> None:
+        await bed.secrets.put("secret", "TOKEN", VALUE)
+        bed.file.unlink()
+
+        await bed.secrets.put("secret", "TOKEN", "another-value")
+
+        assert await bed.secrets.get("secret", "TOKEN") == "another-value"
+
     @pytest.mark.parametrize("killed_after", ["the new key", "the rows"])
     async def test_a_rotation_that_is_cut_leaves_everything_readable_and_the_next_one_tidies_up(
         self, bed: SecretBed, killed_after: str

@@ -44,7 +44,8 @@ class MemorySecrets:
         return len(values)
 
     def _keep(self, named: Named, value: str) -> Named:
-        sealed = self._sealing.seal(named, value)
+        is_first = self.rows.keys() <= {(named.kind, named.name)}
+        sealed = self._sealing.seal(named, value, is_first=is_first)
         named = replace(named, key_id=sealed.key_id)
         self.rows[named.kind, named.name] = (named, sealed.text)
         return named
