@@ -21,9 +21,10 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +108,19 @@ def listening(name: str, text: str, routes: Mapping[str, Route], state_dir: Path
         thread.join(STOP_S)
 
 
+class _Requests(logging.LoggerAdapter[logging.Logger]):
+    """What went wrong with a request. One that is no HTTP is its sender's to mend: it is told in a
+    line, without what was sent, which may be long or secret."""
+
+    def log(self, level: int, msg: object, *args: Any, **more: Any) -> None:
+        """Log it, as an error only where it is ours."""
+        error = more.get("exc_info")
+        if isinstance(error, HttpProcessingError):
+            super().log(logging.DEBUG, "A request was no HTTP: answered %s.", error.code)
+        else:
+            super().log(level, msg, *args, **more)
+
+
 class _Server:
     def __init__(
         self, name: str, address: Address, text: str, routes: Mapping[str, Route], note: Path
@@ -126,7 +140,11 @@ class _Server:
 
     async def _serve(self) -> None:
         runner = web.AppRunner(
-            self._app(), access_log=None, handle_signals=False, shutdown_timeout=1
+            self._app(),
+            access_log=None,
+            handle_signals=False,
+            shutdown_timeout=1,
+            logger=_Requests(log),
         )
         await runner.setup()
         try:

@@ -302,3 +302,37 @@ def test_an_answer_that_fails_is_an_error_and_not_the_end(tmp_path: Path) -> Non
         statuses = ask(at, "/broken")[0], ask(at, "/livez")[0]
 
     assert statuses == (500, 200)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"\xff" * 10_000, b"GET / HTTP/1.1\r\nAuthorization sk-1\r\n\r\n"],
+    ids=["no request", "a header without a colon"],
+)
+def test_what_is_no_http_is_answered_and_not_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, sent: bytes
+) -> None:
+    caplog.set_level("DEBUG")
+
+    with listening("private", "127.0.0.1:0", private_routes(Seen()), tmp_path):
+        host, port = where(tmp_path).rsplit(":", 1)
+        with socket.create_connection((host, int(port)), timeout=5) as connection:
+            connection.sendall(sent)
+            answer = connection.recv(100)
+
+    assert b" 400 " in answer
+    assert "A request was no HTTP: answered 400." in caplog.text
+    assert "Authorization" not in caplog.text
+    assert len(caplog.text) < 2_000
+
+
+def test_an_answer_that_fails_is_logged_as_an_error_with_its_cause(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken() -> Answer:
+        raise ValueError("broken by the test")
+
+    with listening("private", "127.0.0.1:0", {"/broken": broken}, tmp_path):
+        ask(where(tmp_path), "/broken")
+
+    assert "ValueError: broken by the test" in caplog.text
