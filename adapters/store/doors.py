@@ -33,6 +33,7 @@ _USE: Final = queries.set_in(_CL, "used_at", "used_by").where(
     _CL.c.code_hash == bindparam("of_hash")
 )
 _VOID: Final = queries.set_in(_CL, "expires_at").where(_CL.c.expires_at > bindparam("of_now"))
+_VOID_ONE: Final = _VOID.where(_CL.c.code_hash == bindparam("of_hash"))
 _TRY: Final = (
     _CL.update().values(tries=_CL.c.tries + 1).where(_CL.c.expires_at > bindparam("of_now"))
 )
@@ -125,12 +126,12 @@ class StoreDoors:
 
         return await self._writer.do(job)
 
-    async def void_claims(self) -> None:
-        """End every open code."""
+    async def void_claim(self, code_hash: str) -> None:
+        """End a code that others have seen; one that is none ends nothing."""
 
         def job(tx: Transaction) -> None:
             now = tx.now()
-            tx.run(_VOID, of_now=now, expires_at=now)
+            tx.run(_VOID_ONE, of_hash=code_hash, of_now=now, expires_at=now)
 
         await self._writer.do(job)
 

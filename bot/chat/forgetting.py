@@ -18,9 +18,13 @@ from bot.goals.goal import Goal, State
 from bot.ports.chat import Incoming, removal_of
 from bot.ports.forgetting import Wanted
 from bot.ports.journal import Reply, Unit
+from bot.ports.people import Answer
 
 DELAY_S: Final = 3.0
 """So long the answer has to reach its network before it is forgotten with the rest."""
+QUIET_S: Final = 20.0
+"""A stranger who says it again within it is heard, and not answered."""
+KEPT: Final = 20_000
 LIVE: Final = tuple(
     state.value for state in State if state not in (State.COMPLETE, State.CANCELLED)
 )
@@ -33,6 +37,7 @@ class ForgetCommands:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._told: dict[tuple[str, bool], float] = {}
 
     async def run(self, heard: Heard, command: Command) -> None:
         """Ask once, then write down that the person is to be forgotten."""
@@ -40,12 +45,28 @@ class ForgetCommands:
         assert desk.forgetting is not None
         live = [goal for goal in await desk.rooms.goals(states=LIVE) if heard.is_owner_of(goal)]
         ends = texts("said.forget_ends", goals=_listed(desk, live)) if live else ""
+        is_quiet = not heard.roles and self._was_told((heard.person, command.is_confirmed))
         if not command.is_confirmed:
-            await desk.answer(heard, texts("said.forget_sure", ends=ends))
+            if is_quiet:
+                await desk.inbox.handled(heard.id)
+            else:
+                await desk.answer(heard, texts("said.forget_sure", ends=ends))
             return
         answer = await desk.reply(heard, texts("said.forgetting"))
+        if is_quiet:
+            answer = Answer((), answer.handled)
         await desk.forgetting.want(Wanted(heard.person), DELAY_S, answer)
         desk.posted()
+
+    def _was_told(self, what: tuple[str, bool]) -> bool:
+        """Whether a stranger was answered here a moment ago: a flood gets no flood of answers."""
+        now, at = self._desk.clock.now(), self._told.get(what)
+        if at is not None and now - at < QUIET_S:
+            return True
+        if len(self._told) >= KEPT:
+            self._told.clear()
+        self._told[what] = now
+        return False
 
 
 class Removals:

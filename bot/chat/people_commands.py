@@ -181,8 +181,11 @@ class PeopleCommands:
             for outcome in claims.OUTCOMES
         }
         if not await self._desk.allow_list.members.is_direct(heard.message.place):
-            await doors.void_claims()
-            await self._desk.answer(heard, texts("said.claim.public"))
+            await doors.void_claim(claims.code_hash(code))
+            answer_once = await self._desk.reply(heard, texts("said.claim.public"))
+            key = f"claim:{heard.person}"
+            await doors.say_once(key, every_s=DAY_S, answer=answer_once)
+            self._desk.posted()
             return
 
         def answer(outcome: Claimed) -> Answer:

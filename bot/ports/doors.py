@@ -50,8 +50,8 @@ class Claims(Protocol):
     ) -> Claimed:
         """Use a code: `taken` makes the person an admin everywhere. A wrong one is counted."""
 
-    async def void_claims(self) -> None:
-        """End every open code."""
+    async def void_claim(self, code_hash: str) -> None:
+        """End a code that others have seen; one that is none ends nothing."""
 
 
 class Offers(Protocol):

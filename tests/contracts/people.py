@@ -210,9 +210,17 @@ class DoorsContract:
         ben = await bed.rooms.person("console", Speaker("ben", "ben"))
         await bed.doors.open_claim("seen", lasts_s=900)
 
-        await bed.doors.void_claims()
+        await bed.doors.void_claim("seen")
 
         assert await bed.doors.claim("seen", ben, silent) == "expired"
+
+    async def test_a_wrong_code_that_was_seen_ends_no_other(self, bed: Bed) -> None:
+        ben = await bed.rooms.person("console", Speaker("ben", "ben"))
+        await bed.doors.open_claim("right", lasts_s=900)
+
+        await bed.doors.void_claim("wrong")
+
+        assert await bed.doors.claim("right", ben, silent) == "taken"
 
     async def test_an_offer_stands_until_the_goal_changes_hands(self, bed: Bed) -> None:
         goal = await bed.open()

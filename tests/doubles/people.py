@@ -137,7 +137,8 @@ class MemoryDoors:
 
     async def open_claim(self, code_hash: str, *, lasts_s: float) -> None:
         """Keep a new code's hash."""
-        await self.void_claims()
+        for claim in self._open():
+            claim.expires_at = self._clock.now()
         self._rows.claims[code_hash] = _Claim(self._clock.now() + lasts_s)
 
     async def claim(
@@ -156,9 +157,10 @@ class MemoryDoors:
         self._store.say(said)
         return outcome
 
-    async def void_claims(self) -> None:
-        """End every open code."""
-        for claim in self._open():
+    async def void_claim(self, code_hash: str) -> None:
+        """End that code."""
+        claim = self._rows.claims.get(code_hash)
+        if claim in self._open():
             claim.expires_at = self._clock.now()
 
     async def offer(self, goal: str, *, to: str, by: str, answer: Answer) -> None:

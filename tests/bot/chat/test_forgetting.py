@@ -25,8 +25,10 @@ class Wants:
 
     async def want(self, wanted: Wanted, in_s: float = 0.0, answer: Answer = NOTHING) -> None:
         self.wanted.append((wanted, in_s))
-        [note] = answer.notes
-        await self.bench.store.outbox.say(note.session, note.key, note.text, answer.handled)
+        for note in answer.notes:
+            await self.bench.store.outbox.say(note.session, note.key, note.text, answer.handled)
+        if not answer.notes:
+            await self.bench.store.inbox.handled(*answer.handled)
 
 
 @pytest.fixture
@@ -86,6 +88,17 @@ async def test_a_stranger_may_be_forgotten_as_well(bench: Bench, wants: Wants) -
     await bench.say("/goal forget me yes", speaker=Speaker("eve", "eve"))
 
     assert len(wants.wanted) == 1
+
+
+async def test_a_stranger_who_floods_is_heard_and_gets_no_flood_of_answers(
+    bench: Bench, wants: Wants
+) -> None:
+    for text in ("/goal forget me", "/goal forget me yes"):
+        for _ in range(9):
+            await bench.say(text, speaker=Speaker("eve", "eve"))
+
+    assert len(wants.wanted) == 9
+    assert len(bench.answers()) == 2
 
 
 async def test_a_deleted_objective_pauses_its_goal_and_asks_the_owner(bench: Bench) -> None:

@@ -294,6 +294,25 @@ async def test_a_code_said_where_others_read_is_void(
     assert bench.last() == "That code has ended. `headway claim` prints a new one."
 
 
+async def test_whoever_says_wrong_codes_in_public_ends_none_and_is_told_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(place: Place) -> bool:
+        return False
+
+    code = await code_of(bench)
+    monkeypatch.setattr(bench.allow_list.members, "is_direct", never)
+    for n in range(9):
+        await bench.say(f"/goal claim WRONG{n}", speaker=EVE)
+    monkeypatch.undo()
+    count = len(bench.answers())
+
+    await bench.say(f"claim {code}", speaker=BEN)
+
+    assert count == 1
+    assert "ben is the admin now" in bench.last()
+
+
 def test_codes_are_long_and_hashed_however_they_are_written() -> None:
     code = claims.new_code()
 
