@@ -7,7 +7,7 @@ Rule 2: a post is printed when it is there; of status messages only a change of 
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import BinaryIO, TextIO
 
 from adapters.console.parse import SaidLine
@@ -17,6 +17,7 @@ from adapters.console.view import Seen
 from bot.ports.plain import head
 
 LOOK_S = 0.05
+CHUNK = 65_536
 ACTIVE = frozenset({"ready", "working", "auditing"})
 
 
@@ -110,10 +111,25 @@ def _lines_of(source: BinaryIO) -> asyncio.Queue[bytes | None]:
         return True
 
     def read() -> None:
-        for line in source:
+        for line in _unlocked(source):
             if not put(line):
                 return
         put(None)
 
     threading.Thread(target=read, name="headway-input", daemon=True).start()
     return queue
+
+
+def _unlocked(source: BinaryIO) -> Iterator[bytes]:
+    """The lines of a stream, without its buffer.
+
+    A buffer is locked for as long as a read waits in it. An interpreter that ends meanwhile, as when
+    somebody at a terminal has typed nothing, finds `stdin` locked and aborts.
+    """
+    raw = getattr(source, "raw", source)
+    rest = b""
+    while some := raw.read(CHUNK):
+        *whole, rest = (rest + some).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+    if rest:
+        yield rest

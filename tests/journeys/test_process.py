@@ -11,6 +11,7 @@ import pytest
 from tests.journeys.bot import COMMAND, Bot, assert_sound, headway, until, until_called
 from tests.journeys.conftest import Begin
 from tests.peers.messages_api import ROOT, BlockingMessagesApi, started
+from tests.peers.terminal import on_a_terminal
 
 pytestmark = pytest.mark.process
 
@@ -262,3 +263,16 @@ def test_a_chat_whose_process_ends_says_so_and_the_next_one_goes_on(api: Api, be
 
     assert b"its goals rest" in told
     assert chat.returncode == 1
+
+
+def test_a_chat_on_a_terminal_ends_with_its_goal_though_nothing_is_typed(
+    begin: Begin, api: Api
+) -> None:
+    bot = begin(api)
+    chat = [*COMMAND, "chat", "--until-settled", "!script complete_after 1"]
+
+    code, screen = on_a_terminal(chat, bot.env, [], folder=ROOT)
+
+    assert code == 0, screen
+    assert "Complete" in screen
+    assert "Fatal" not in screen
