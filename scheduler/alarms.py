@@ -5,6 +5,7 @@ Rule 1: no timer lives in memory alone. A sweep asks the rows what is due; losin
 Rule 2: no job a goal, nothing pickled, and a body never raises.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -87,6 +88,9 @@ def _never_raising(name: str, sweep: Sweep, beat: _Beat) -> Sweep:
         beat.begin()
         try:
             await sweep()
+        except asyncio.CancelledError:
+            # The process ends. Raised here, it would be reported as the sweep's failure.
+            log.debug("The sweep %s was cut short.", name)
         except Exception:
             log.exception("The sweep %s failed; it rings again.", name)
         finally:

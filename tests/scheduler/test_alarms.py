@@ -99,6 +99,25 @@ async def test_a_sweep_that_hangs_is_not_told_of_at_each_ring(
     assert [record.message for record in caplog.records if "skipped" in record.message] == []
 
 
+async def test_a_sweep_that_the_end_cuts_short_is_no_failure(
+    alarms: Alarms, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun = asyncio.Event()
+
+    async def sweep() -> None:
+        begun.set()
+        await asyncio.sleep(60)
+
+    alarms.add("due", sweep, 0.01)
+    with caplog.at_level(logging.WARNING):
+        alarms.start()
+        await asyncio.wait_for(begun.wait(), 5)
+        alarms.stop()
+        await asyncio.sleep(0.05)
+
+    assert caplog.records == []
+
+
 async def hold_up(seconds: float) -> None:
     """Let nothing else run in the loop."""
     end = asyncio.get_running_loop().time() + seconds
