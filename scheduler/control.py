@@ -99,7 +99,9 @@ async def ask_owner(
         return None
     reply = json.loads(line)
     if "error" in reply:
-        raise HeadwayError(str(reply["error"]))
+        refused = HeadwayError(str(reply["error"]))
+        refused.exit_code = int(reply.get("exit_code", HeadwayError.exit_code))
+        raise refused
     return dict(reply)
 
 
@@ -137,7 +139,7 @@ async def _answered(line: bytes, answer: Answer) -> dict[str, Any]:
     try:
         return await answer(request)
     except HeadwayError as error:
-        return {"error": str(error)}
+        return {"error": str(error), "exit_code": error.exit_code}
     except Exception as error:
         log.exception("A request over the control socket cannot be answered")
         what = type(error).__name__

@@ -47,13 +47,15 @@ async def test_a_state_folder_with_a_very_long_name_has_a_socket_too(tmp_path: P
     assert answer == {"heard": {"do": "ping"}}
 
 
-async def test_an_error_of_the_owner_reaches_the_asker_as_its_sentence(tmp_path: Path) -> None:
+async def test_an_error_of_the_owner_reaches_the_asker_as_its_sentence_and_exit_code(tmp_path: Path) -> None:
     async def refuse(request: Request) -> Request:
         raise Refused("G1 is complete. Reopen it.", code="final")
 
     async with serving(tmp_path, refuse):
-        with pytest.raises(HeadwayError, match=r"G1 is complete\. Reopen it\."):
+        with pytest.raises(HeadwayError, match=r"G1 is complete\. Reopen it\.") as told:
             await ask_owner(tmp_path, {"do": "say"})
+
+    assert told.value.exit_code == Refused.exit_code
 
 
 async def test_a_defect_is_not_taken_for_a_request_that_nobody_can_read(tmp_path: Path) -> None:
