@@ -166,7 +166,7 @@ def chat(
         ),
     ] = False,
     speaker: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--as",
             metavar="NAME",
@@ -175,7 +175,7 @@ def chat(
             "folder is its operator anyway.",
             show_default=False,
         ),
-    ] = "",
+    ] = None,
 ) -> None:
     """Talk to Headway in this terminal."""
     from bot.cli import talk

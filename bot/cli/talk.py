@@ -38,7 +38,7 @@ GONE_S: Final = 2.0
 
 
 async def chat(
-    settings: Settings, objective: str | None, *, until_settled: bool, speaker: str = ""
+    settings: Settings, objective: str | None, *, until_settled: bool, speaker: str | None = None
 ) -> int:
     """Talk until the person leaves or the goals have settled; returns the exit code.
 
@@ -117,9 +117,9 @@ def system_user() -> Speaker:
     return Speaker(name, name)
 
 
-def _speaker(name: str) -> Speaker:
+def _speaker(name: str | None) -> Speaker:
     """Whoever speaks: the system's user, or somebody else of the room by their name."""
-    if not name:
+    if name is None:
         return system_user()
     plain = name.removeprefix("@").strip()
     if not plain or not plain.isprintable() or any(letter.isspace() for letter in plain):

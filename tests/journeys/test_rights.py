@@ -144,11 +144,13 @@ def test_chat_as_somebody_else_has_their_rights(begin: Begin, api: Api) -> None:
     started = headway("chat", "--as", "ben", env=bot.env, typed=b"/goal write it\n")
     listed = headway("chat", "--as", "@ben", env=bot.env, typed=b"/goal list room\n")
     nobody = headway("chat", "--as", "two words", env=bot.env, typed=b"")
+    empty = headway("chat", "--as", "", env=bot.env, typed=b"/goal allow @ben admin\n")
 
     assert "You may not start anything here." in started.stdout
     assert "No goals here yet." in listed.stdout
     assert "'two words' is no name" in nobody.stderr
     assert nobody.returncode == 2
+    assert "'' is no name" in empty.stderr
 
 
 def test_a_room_has_its_own_models(begin: Begin, api: Api) -> None:
