@@ -7,6 +7,7 @@ Rule 2: a post is printed when it is there; of status messages only a change of 
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import BinaryIO, TextIO
 
@@ -18,6 +19,8 @@ from bot.ports.plain import head
 
 LOOK_S = 0.05
 CHUNK = 65_536
+SETTLES_S = 15.0
+REFUSED_CODE = 2
 ACTIVE = frozenset({"ready", "working", "auditing"})
 
 
@@ -32,7 +35,8 @@ async def converse(
     """Read lines and print posts until the input ends, or the goals started here have settled.
 
     `settle` returns once what was said so far is handled and its answers are delivered.
-    Returns the exit code: 0 complete, 3 blocked, 4 over budget, 5 cancelled, 6 waits for a person.
+    Returns the exit code: 0 complete, 2 nothing was started, 3 blocked, 4 over budget, 5 cancelled,
+    6 waits for a person.
     """
     printer = Printer(out)
     typed = _lines_of(source)
@@ -49,6 +53,8 @@ async def converse(
             continue
         if not has_more and not (until_settled and seat.has_started):
             break
+        if not has_more and not seat.has_opened and await _is_refused(seat, printer, settle):
+            return REFUSED_CODE
         try:
             line = await asyncio.wait_for(typed.get(), LOOK_S) if has_more else None
         except TimeoutError:
@@ -63,6 +69,17 @@ async def converse(
     await settle()
     printer.show_news(seat)
     return 0
+
+
+async def _is_refused(
+    seat: Seat, printer: "Printer", settle: Callable[[], Awaitable[None]]
+) -> bool:
+    """Whether all that was said is handled, and no thread came of it."""
+    begun = time.monotonic()
+    await settle()
+    printer.show_news(seat)
+    # What settles late is not known to be handled: it waits, on hold or behind others.
+    return time.monotonic() - begun < SETTLES_S and not seat.has_opened
 
 
 class Printer:

@@ -109,6 +109,11 @@ class Seat:
             return None
         return max(_code(one) for one in threads)
 
+    @property
+    def has_opened(self) -> bool:
+        """Whether anything that was said from here has a thread."""
+        return bool(self._opened())
+
     def waiting_for_person(self) -> ThreadView | None:
         """The first thread started from here that waits for a person."""
         threads = (self.view.thread(id) for id in self._opened())

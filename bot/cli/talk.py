@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rich.console import Console
 
-from adapters.console.pipes import converse
+from adapters.console.pipes import REFUSED_CODE, converse
 from adapters.console.room import RoomFile, room_path
 from adapters.console.seat import Seat
 from bot.chat.parse import COMMAND, opens_thread, parse
@@ -232,6 +232,8 @@ async def _converse(
     code = await converse(
         seat, sys.stdin.buffer, sys.stdout, until_settled=until_settled, settle=there.settle
     )
+    if code == REFUSED_CODE:
+        sys.stderr.write(texts("terminal.refused") + "\n")
     waiting = seat.waiting_for_person()
     if until_settled and waiting is not None:
         sys.stderr.write(texts("terminal.needs_you", goal=waiting.name) + "\n")

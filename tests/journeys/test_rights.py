@@ -153,6 +153,20 @@ def test_chat_as_somebody_else_has_their_rights(begin: Begin, api: Api) -> None:
     assert "'' is no name" in empty.stderr
 
 
+def test_a_chat_of_somebody_who_is_not_on_the_list_ends_with_its_input(
+    begin: Begin, api: Api
+) -> None:
+    bot = begin(api)
+    chat = ("chat", "--as", "zoe", "write it", "--until-settled")
+
+    told_why = headway(*chat, env=bot.env)
+    told_already = headway(*chat, env=bot.env)
+
+    assert (told_why.returncode, told_already.returncode) == (2, 2)
+    assert "from people on my list" in told_why.stdout
+    assert "Nothing was started." in told_already.stderr
+
+
 def test_a_room_has_its_own_models(begin: Begin, api: Api) -> None:
     bot = begin(api)
     for key, model in (("model", "claude-opus-5"), ("audit_model", "claude-haiku-9")):

@@ -333,6 +333,7 @@ ENGLISH: Final[Mapping[str, str]] = {
         "Headway works as process {pid} in {folder}. `headway chat` joins it; Ctrl-C stops it."
     ),
     "terminal.needs_you": "{goal} waits for a person, and there is no more input.",
+    "terminal.refused": "Nothing was started. `/goal why` in `headway chat` says why.",
     "terminal.unknown_local": (
         "There is no {name} here. What goals take follows `/goal`, as in `/goal help`. {local}"
     ),
