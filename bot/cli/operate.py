@@ -98,7 +98,7 @@ def release(
     told["report"] = [*seen]
     lines = [*(f"{_what(one)} goes on." for one in told["released"])]
     if not told["released"]:
-        lines.append("That is not on hold.")
+        lines.append("That is not on hold." if kind or told["holds"] else "Nothing is on hold.")
     lines += [f"Still: {_line(one)}." for one in told["holds"]]
     _print(told, as_json, lines)
 

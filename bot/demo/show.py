@@ -171,7 +171,7 @@ def _next(stage: Stage, *, keep: bool) -> list[tuple[str, str]]:
     return [
         look,
         (f"{headway} doctor", "is everything ready for goals of your own?"),
-        (f"{headway} chat", "set one, with ANTHROPIC_API_KEY set"),
+        (f"{headway} init", "a model for them, with a key or rehearsed; then `chat` sets one"),
     ]
 
 

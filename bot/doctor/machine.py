@@ -109,7 +109,7 @@ def disk(settings: Settings) -> str:
     folder = existing(settings.state_dir)
     free = shutil.disk_usage(folder).free
     files = os.statvfs(folder)
-    shown = f"{free / 1024**3:.1f} GB" if free >= 1024**3 else f"{free / 1024**2:.0f} MB"
+    shown = f"{free / 1024**3:.1f} GiB" if free >= 1024**3 else f"{free / 1024**2:.0f} MiB"
     if free < FREE_LEAST:
         raise wrong(f"The disk of {folder} is full ({shown} left). Make room, or move state_dir.")
     if files.f_files and files.f_favail < FREE_FILES:

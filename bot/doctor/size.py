@@ -17,7 +17,7 @@ def size(root: Path = Path("/")) -> str:
     """How much memory and how many cores there are; `root` is where /proc and /sys are."""
     memory = min(_memory(root), default=None)
     cores = min(_cores(root))
-    told = "memory not known" if memory is None else f"{memory / GIB:.1f} GB of memory"
+    told = "memory not known" if memory is None else f"{memory / GIB:.1f} GiB of memory"
     shown = f"{told}, {cores:g} {'core' if cores == 1 else 'cores'}"
     if memory is not None and memory < LEAST_MEMORY:
         raise warning(
