@@ -188,6 +188,15 @@ class AllowList:
         await self.reload()
         return removed
 
+    def keeps(self, subject: Subject, *, role: Role | None, room: Place | None) -> bool:
+        """Whether a subject is still on the list once `remove` has done the same."""
+        return any(
+            (role is not None and entry.role != role)
+            or (room is not None and not (entry.room and _holds_in(entry, room)))
+            for entry in self._register.entries
+            if entry.subject.is_same(subject)
+        )
+
     async def note_operator(self, room: Place, who: Speaker) -> None:
         """Whoever runs a console's process is its admin by nature."""
         if await self._people.note_operator(room, who):

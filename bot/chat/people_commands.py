@@ -81,7 +81,9 @@ class PeopleCommands:
     async def _remove(self, heard: Heard, words: EntryWords) -> None:
         texts, subject = self._desk.manner.texts, words.subject
         room = await self._scope(heard, words)
-        told = texts("said.removed", name=shown(subject))
+        keeps = self._desk.allow_list.keeps(subject, role=words.role, room=room)
+        key = "said.removed.partly" if keeps else "said.removed"
+        told = texts(key, name=shown(subject))
         answer = await self._desk.reply(heard, told)
         await self._desk.allow_list.remove(subject, role=words.role, room=room, answer=answer)
 

@@ -101,7 +101,10 @@ def remove(
     """Take somebody off the list. Their goals rest, and the room's admins are told."""
     request = {"do": "allow.remove", "who": who, "role": role, "room": room, "network": network}
     told = _asked(context.obj.settings(), request)
-    _print(told, as_json, f"{told['who']} is removed. Their goals rest until somebody takes them.")
+    line = f"{told['who']} is removed. Their goals rest until somebody takes them."
+    if told["keeps"]:
+        line = f"That is taken from {told['who']}. They are on the list otherwise: `headway allow`."
+    _print(told, as_json, line)
 
 
 def claim(context: typer.Context, as_json: AsJson = False) -> None:

@@ -84,7 +84,8 @@ class PeopleDesk:
         role = _role(request["role"]) if request.get("role") else None
         room = self._room(str(request["room"])) if request.get("room") else None
         removed = await self._allow_list.remove(subject, role=role, room=room)
-        return {"who": shown(subject), "removed": removed}
+        keeps = any(one.subject.is_same(subject) for one in self._allow_list.register.entries)
+        return {"who": shown(subject), "removed": removed, "keeps": keeps}
 
     async def _entries(self) -> list[dict[str, Any]]:
         await self._allow_list.load()

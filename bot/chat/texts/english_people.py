@@ -49,6 +49,7 @@ PEOPLE: Final[Mapping[str, str]] = {
     "said.allowed": "{name} is {role} {where} now.",
     "said.allowed.already": "{name} was {role} {where} already.",
     "said.removed": "{name} is removed. What they own rests until somebody takes it over.",
+    "said.removed.partly": "That is taken from {name}. They are on the list otherwise: `allow` shows it.",
     "bad.role": "`{word}` is no role. Roles are: {roles}; `here` makes it this room's alone.",
     "bad.everybody": "{name} is nobody's name. Everybody in a room is `room:NAME`.",
     # May not.

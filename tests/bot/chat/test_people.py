@@ -294,6 +294,23 @@ async def test_a_code_said_where_others_read_is_void(
     assert bench.last() == "That code has ended. `headway claim` prints a new one."
 
 
+@pytest.mark.parametrize(
+    ("removed", "keeps"),
+    [("@ben here", True), ("@ben approver", True), ("@ben user", True), ("@ben", False)],
+)
+async def test_who_is_on_the_list_otherwise_is_not_said_to_be_gone(
+    bench: Bench, removed: str, keeps: bool
+) -> None:
+    for entry in ("@ben", "@ben approver here"):
+        await bench.say(f"/goal allow {entry}")
+
+    await bench.say(f"/goal allow remove {removed}")
+
+    assert (await roles(bench) != set()) is keeps
+    assert ("on the list otherwise" in bench.last()) is keeps
+    assert ("is removed" in bench.last()) is not keeps
+
+
 async def test_whoever_says_wrong_codes_in_public_ends_none_and_is_told_once(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,7 +63,7 @@ async def test_somebody_is_added_listed_and_removed(bench: Bench, desk: PeopleDe
     assert added == {"who": "@ben", "role": "approver", "room": "console:console", "is_new": True}
     [entry] = listed
     assert (entry["who"], entry["role"], entry["room"]) == ("@ben", "approver", "console:console")
-    assert removed == {"who": "@ben", "removed": 1}
+    assert removed == {"who": "@ben", "removed": 1, "keeps": False}
     assert bench.allow_list.register.entries == ()
 
 
