@@ -2,8 +2,8 @@
 Known secret values, taken out of whatever leaves the process.
 
 Rule 1: a value is found as it is and as it is usually written elsewhere: in a URL, in JSON, in HTML,
-        as base64 at any of its three alignments, as hex, and with white space anywhere inside (a
-        line that was wrapped).
+        as base64 at any of its three alignments, as hex, with its accents composed or apart, and
+        with white space anywhere inside (a line that was wrapped).
 Rule 2: what stands in its place names the secret: `[secret NAME]`.
 Rule 3: a value once known stays known while the process lives: an old key is secret, too.
 Rule 4: what is shorter than six characters is never taken out: it would be found in everything.
@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Final, TypeVar
+from unicodedata import normalize
 from urllib.parse import quote, quote_plus
 
 T = TypeVar("T")
@@ -152,7 +153,8 @@ def mark(name: str) -> str:
 def forms(value: str) -> frozenset[bytes]:
     """What a value looks like where it leaks, each form without white space."""
     texts = [value, *(line for line in value.splitlines() if len(line.strip()) >= LEAST_LINE)]
-    found = {_dense(form) for text in texts for form in _written(text.strip())}
+    spelt = {normalize(how, text) for text in texts for how in ("NFC", "NFD")} | {*texts}
+    found = {_dense(form) for text in spelt for form in _written(text.strip())}
     return frozenset(form for form in found if len(form) >= LEAST)
 
 

@@ -8,6 +8,7 @@ import re
 import string
 import textwrap
 import time
+import unicodedata
 from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
 
@@ -38,6 +39,7 @@ WRITTEN = {
     "in wrapped base64": textwrap.fill(base64.b64encode(f"x{KEY}z".encode()).decode(), 17),
     "in hex": KEY.encode().hex(),
     "in upper case hex": KEY.encode().hex().upper(),
+    "with accents apart": unicodedata.normalize("NFD", KEY),
     "wrapped": f"{KEY[:9]}\n    {KEY[9:20]}\r\n{KEY[20:]}",
     "twice": f"{KEY}{KEY}",
 }
