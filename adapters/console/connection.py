@@ -24,7 +24,7 @@ from adapters.console.parse import (
 )
 from adapters.console.room import RoomFile, room_path
 from bot.errors import Refused, StoreUnusable, Wait
-from bot.ports.chat import Arrival, Incoming, Network, Outgoing, Place, Removed, Shape, Speaker
+from bot.ports.chat import Arrival, Incoming, Network, Outgoing, Place, Removed, Speaker
 from bot.ports.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -56,8 +56,8 @@ class ConsoleChat:
         self._file = RoomFile(path)
         self._reader = RoomFile(path)
         self._clock = clock
-        self._shapes: dict[str, Shape] = {}
-        """What each post shows now."""
+        self._shown: dict[str, int] = {}
+        """What each post shows now, as the hash of its shape: a room's posts are never forgotten."""
         self._edits: OrderedDict[str, str] = OrderedDict()
         """Keys of the last edits, with the id of the post that each changed."""
         self._open: dict[str, Incoming] = {}
@@ -108,9 +108,9 @@ class ConsoleChat:
         line = outgoing(message, self._clock.now())
         try:
             self._catch_up()
-            if self._shapes.get(line.id) == line.shape:
+            if self._shown.get(line.id) == hash(line.shape):
                 return line.id
-            if isinstance(line, Posted) and line.id in self._shapes:
+            if isinstance(line, Posted) and line.id in self._shown:
                 return line.id
             await self._append(line)
         except StoreUnusable as error:
@@ -124,7 +124,7 @@ class ConsoleChat:
         self._refuse_others(place)
         self._catch_up()
         id = remote_id(place.thread, key)
-        return id if id in self._shapes else self._edits.get(key)
+        return id if id in self._shown else self._edits.get(key)
 
     async def say(self, speaker: Speaker, text: str, thread: str = "", reply_to: str = "") -> str:
         """Write down what a person said, under an id of its own, and return the id."""
@@ -207,7 +207,7 @@ class ConsoleChat:
                     self._show(line)
 
     def _show(self, line: Posted | Edited) -> None:
-        self._shapes[line.id] = line.shape
+        self._shown[line.id] = hash(line.shape)
         if isinstance(line, Edited):
             self._edits[line.key] = line.id
             while len(self._edits) > EDITS_KEPT:
