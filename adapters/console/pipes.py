@@ -8,7 +8,7 @@ Rule 2: a post is printed when it is there; of status messages only a change of 
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from typing import BinaryIO, TextIO
 
 from adapters.console.parse import SaidLine
@@ -31,16 +31,18 @@ async def converse(
     *,
     until_settled: bool,
     settle: Callable[[], Awaitable[None]],
+    is_taken: Callable[[Collection[str]], Awaitable[bool]],
 ) -> int:
     """Read lines and print posts until the input ends, or the goals started here have settled.
 
-    `settle` returns once what was said so far is handled and its answers are delivered.
+    `settle` returns once what was said so far is handled and its answers are delivered; `is_taken`
+    says whether anything came of one of these messages, whether or not it has posted yet.
     Returns the exit code: 0 complete, 2 nothing was started, 3 blocked, 4 over budget, 5 cancelled,
     6 waits for a person.
     """
     printer = Printer(out)
     typed = _lines_of(source)
-    has_more = True
+    has_more, is_ours = True, False
     while not seat.is_done:
         printer.show_news(seat)
         code = seat.exit_code(has_more_input=has_more)
@@ -53,8 +55,11 @@ async def converse(
             continue
         if not has_more and not (until_settled and seat.has_started):
             break
-        if not has_more and not seat.has_opened and await _is_refused(seat, printer, settle):
-            return REFUSED_CODE
+        if not has_more and not is_ours:
+            is_handled = await _settled_soon(seat, printer, settle)
+            is_ours = seat.has_opened or await is_taken(seat.mine)
+            if is_handled and not is_ours:
+                return REFUSED_CODE
         try:
             line = await asyncio.wait_for(typed.get(), LOOK_S) if has_more else None
         except TimeoutError:
@@ -71,15 +76,15 @@ async def converse(
     return 0
 
 
-async def _is_refused(
+async def _settled_soon(
     seat: Seat, printer: "Printer", settle: Callable[[], Awaitable[None]]
 ) -> bool:
-    """Whether all that was said is handled, and no thread came of it."""
+    """Whether all that was said is handled. What settles late is not known to be: it waits, on
+    hold or behind others."""
     begun = time.monotonic()
     await settle()
     printer.show_news(seat)
-    # What settles late is not known to be handled: it waits, on hold or behind others.
-    return time.monotonic() - begun < SETTLES_S and not seat.has_opened
+    return time.monotonic() - begun < SETTLES_S
 
 
 class Printer:

@@ -8,8 +8,9 @@ Rule 2: whoever holds the state folder works; where nobody does, this process ta
 import asyncio
 import getpass
 import sys
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -230,7 +231,12 @@ async def _converse(
         terminal = Terminal(seat, [verb.name for verb in served() if verb.name])
         return await terminal.run(there.settle, texts(there.goodbye))
     code = await converse(
-        seat, sys.stdin.buffer, sys.stdout, until_settled=until_settled, settle=there.settle
+        seat,
+        sys.stdin.buffer,
+        sys.stdout,
+        until_settled=until_settled,
+        settle=there.settle,
+        is_taken=partial(_is_taken, settings),
     )
     if code == REFUSED_CODE:
         sys.stderr.write(texts("terminal.refused") + "\n")
@@ -238,6 +244,15 @@ async def _converse(
     if until_settled and waiting is not None:
         sys.stderr.write(texts("terminal.needs_you", goal=waiting.name) + "\n")
     return code
+
+
+async def _is_taken(settings: Settings, messages: Collection[str]) -> bool:
+    """Whether one of the messages has a goal, or an ordinary turn, of its own."""
+    from bot.wiring import reading
+
+    async with reading(settings) as store:
+        rows = await store.records.goals(with_asks=True)
+    return any(row.place.thread in messages for row in rows)
 
 
 def _is_screen(until_settled: bool) -> bool:

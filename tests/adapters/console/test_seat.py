@@ -2,11 +2,12 @@
 
 import asyncio
 import io
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 import pytest
 
-from adapters.console.pipes import converse
+from adapters.console.pipes import REFUSED_CODE, converse
 from adapters.console.room import RoomFile, room_path
 from adapters.console.seat import Seat
 from bot.chat.parse import opens_thread
@@ -94,10 +95,26 @@ async def test_a_terminal_obeys_nothing_that_others_wrote(seat: Seat, bench: Ben
     assert not set(text) & {"\x1b", "\x07", "\x9b"}
 
 
-async def talk(seat: Seat, bench: Bench, typed: bytes, *, until_settled: bool) -> tuple[int, str]:
+async def talk(
+    seat: Seat,
+    bench: Bench,
+    typed: bytes,
+    *,
+    until_settled: bool,
+    settle: Callable[[], Awaitable[None]] | None = None,
+    is_taken: bool = False,
+) -> tuple[int, str]:
+    async def told(messages: Collection[str]) -> bool:
+        return is_taken
+
     out = io.StringIO()
     code = await converse(
-        seat, io.BytesIO(typed), out, until_settled=until_settled, settle=bench.deliver
+        seat,
+        io.BytesIO(typed),
+        out,
+        until_settled=until_settled,
+        settle=settle or bench.deliver,
+        is_taken=told,
     )
     return code, out.getvalue()
 
@@ -119,6 +136,29 @@ async def test_a_watch_ends_with_the_input_where_nothing_was_started(
 
     assert code == 0
     assert "No live goals here." in text
+
+
+async def _nothing_comes() -> None:
+    await asyncio.sleep(0)
+
+
+async def test_a_watch_ends_by_2_where_nothing_came_of_what_was_said(
+    seat: Seat, bench: Bench
+) -> None:
+    talking = talk(seat, bench, b"/goal tides\n", until_settled=True, settle=_nothing_comes)
+
+    code, _ = await asyncio.wait_for(talking, 10)
+
+    assert code == REFUSED_CODE
+
+
+async def test_a_goal_that_has_not_posted_yet_is_waited_for(seat: Seat, bench: Bench) -> None:
+    talking = talk(
+        seat, bench, b"/goal tides\n", until_settled=True, settle=_nothing_comes, is_taken=True
+    )
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(talking, 0.5)
 
 
 async def test_bytes_that_are_no_text_get_a_sentence(seat: Seat, bench: Bench) -> None:
