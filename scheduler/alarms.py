@@ -15,6 +15,8 @@ from datetime import UTC, datetime, timedelta
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
+from bot.errors import ByOperator, Wait
+
 Sweep = Callable[[], Awaitable[None]]
 log = logging.getLogger(__name__)
 
@@ -91,6 +93,8 @@ def _never_raising(name: str, sweep: Sweep, beat: _Beat) -> Sweep:
         except asyncio.CancelledError:
             # The process ends. Raised here, it would be reported as the sweep's failure.
             log.debug("The sweep %s was cut short.", name)
+        except (Wait, ByOperator) as error:
+            log.warning("The sweep %s could not do its work and rings again: %s", name, error)
         except Exception:
             log.exception("The sweep %s failed; it rings again.", name)
         finally:

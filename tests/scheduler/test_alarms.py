@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bot.errors import StoreBusy
 from scheduler.alarms import Alarms
 
 
@@ -116,6 +117,23 @@ async def test_a_sweep_that_the_end_cuts_short_is_no_failure(
         await asyncio.sleep(0.05)
 
     assert caplog.records == []
+
+
+async def test_a_sweep_whose_database_is_away_says_so_without_a_traceback(
+    alarms: Alarms, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def sweep() -> None:
+        raise StoreBusy("PostgreSQL is out of reach: it is tried again.")
+
+    alarms.add("caps", sweep, 60)
+    alarms.at("caps", 0)
+    with caplog.at_level(logging.WARNING):
+        alarms.start()
+        await asyncio.sleep(0.2)
+
+    [told] = caplog.records
+    assert "PostgreSQL is out of reach" in told.message
+    assert told.exc_info is None
 
 
 async def hold_up(seconds: float) -> None:
