@@ -47,7 +47,9 @@ async def test_a_state_folder_with_a_very_long_name_has_a_socket_too(tmp_path: P
     assert answer == {"heard": {"do": "ping"}}
 
 
-async def test_an_error_of_the_owner_reaches_the_asker_as_its_sentence_and_exit_code(tmp_path: Path) -> None:
+async def test_an_error_of_the_owner_reaches_the_asker_as_its_sentence_and_exit_code(
+    tmp_path: Path,
+) -> None:
     async def refuse(request: Request) -> Request:
         raise Refused("G1 is complete. Reopen it.", code="final")
 
