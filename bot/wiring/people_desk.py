@@ -76,13 +76,14 @@ class PeopleDesk:
     async def _add(self, subject: Subject, request: Request) -> dict[str, Any]:
         refuse_everybody(subject, self._texts)
         role = _role(request.get("role") or "user")
-        room = self._room(str(request["room"])) if request.get("room") else None
+        room = self._scope(request)
         is_new = await self._allow_list.allow(Entry(subject, role, room))
         return {"who": shown(subject), "role": role, "room": _room_name(room), "is_new": is_new}
 
     async def _remove(self, subject: Subject, request: Request) -> dict[str, Any]:
-        role = _role(request["role"]) if request.get("role") else None
-        room = self._room(str(request["room"])) if request.get("room") else None
+        word = request.get("role")
+        role = None if word is None else _role(word)
+        room = self._scope(request)
         removed = await self._allow_list.remove(subject, role=role, room=room)
         keeps = any(one.subject.is_same(subject) for one in self._allow_list.register.entries)
         return {"who": shown(subject), "removed": removed, "keeps": keeps}
@@ -165,6 +166,11 @@ class PeopleDesk:
             )
         return subject
 
+    def _scope(self, request: Request) -> Place | None:
+        """The room that is meant, or None for all."""
+        word = request.get("room")
+        return None if word is None else self._room(str(word))
+
     def _room(self, text: str) -> Place:
         """`ROOM`, `NETWORK:ROOM` or `NETWORK:WORKSPACE/ROOM`; `*` is the whole workspace."""
         network, _, rest = text.rpartition(":") if ":" in text else ("console", "", text)
@@ -172,6 +178,8 @@ class PeopleDesk:
             known = ", ".join(NETWORKS)
             raise BadInput(f"There is no network {network}. There are: {known}.")
         workspace, _, room = rest.rpartition("/")
+        if not room:
+            raise BadInput(f"{text!r} names no room. Give its name, or `*` for all of a workspace.")
         name = "" if room == "*" else room
         if network == "console" and name not in ("", ROOM):
             raise BadInput(f"There is no room {name} at the console: its one room is `{ROOM}`.")

@@ -7,12 +7,15 @@ import pty
 import subprocess
 import sys
 import termios
+import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from bot.cli import main
+from bot.wiring.folder import owned
 from tests.peers.messages_api import ROOT
 
 VALUE = "planted-value-of-a-token"
@@ -149,6 +152,20 @@ def test_a_value_is_kept_to_the_character(secret: Shell, value: str) -> None:
     import asyncio
 
     assert asyncio.run(kept()) == value
+
+
+def test_a_command_waits_for_another_one_that_has_the_folder(secret: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o700)
+    held = ExitStack()
+    held.enter_context(owned(folder))
+    let_go = threading.Timer(0.5, held.close)
+    let_go.start()
+
+    code, out, _ = secret("set", "TOKEN", typed=VALUE)
+    let_go.join()
+
+    assert (code, out[:13]) == (0, "TOKEN is kept")
 
 
 def test_a_plain_word_is_kept_and_said_to_be_one(secret: Shell) -> None:
