@@ -28,6 +28,7 @@ from bot.cli import operate, people, purge, spend, status, upkeep
 from bot.cli.config import app as config_commands
 from bot.cli.exits import KNOWN, know, wrap_streams
 from bot.cli.secret import app as secret_commands
+from bot.cli.wrapped import wrapped
 from bot.errors import HeadwayError, Ours
 from bot.settings import Settings, read_settings
 
@@ -303,5 +304,5 @@ def _told(error: HeadwayError) -> int:
     # What a defect came from belongs into the log; on a terminal it would be in the way.
     level = logging.ERROR if isinstance(error, Ours) and writes_json() else logging.INFO
     log.log(level, "%s (ref %s)", error, ref, exc_info=error, extra={"ref": ref})
-    sys.stderr.write(f"{error} (ref {ref})\n")
+    sys.stderr.write(wrapped(f"{error} (ref {ref})", sys.stderr) + "\n")
     return error.exit_code

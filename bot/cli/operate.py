@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
+from bot.cli.wrapped import wrapped
 from bot.errors import AlreadyOwned, BadInput, HeadwayError
 from bot.settings import Settings
 from scheduler.control import Request, ask_owner
@@ -238,7 +239,7 @@ def _release_of(row: dict[str, Any]) -> str:
 
 
 def _print(value: Any, as_json: bool, lines: Sequence[str]) -> None:
-    text = json.dumps(value, indent=2) if as_json else "\n".join(lines)
+    text = json.dumps(value, indent=2) if as_json else wrapped("\n".join(lines), sys.stdout)
     sys.stdout.write(text + "\n")
 
 

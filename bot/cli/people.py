@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from bot.cli.wrapped import wrapped
 from bot.errors import AlreadyOwned, HeadwayError
 from bot.ports.room_settings import KEYS
 from bot.settings import Settings
@@ -196,7 +197,8 @@ def _day(at: float) -> str:
 
 
 def _print(told: Any, as_json: bool, line: str | None) -> None:
-    sys.stdout.write((json.dumps(told, indent=2) if as_json else line or "") + "\n")
+    text = json.dumps(told, indent=2) if as_json else wrapped(line or "", sys.stdout)
+    sys.stdout.write(text + "\n")
 
 
 def _asked(settings: Settings, request: Request) -> dict[str, Any]:

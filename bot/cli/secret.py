@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from bot.cli.wrapped import wrapped
 from bot.errors import AlreadyOwned, BadInput, HeadwayError
 from bot.ports.secrets import Kind, Named
 from bot.redaction import LEAST, mark
@@ -58,9 +59,8 @@ def set_(
     by = getpass.getuser()
     request = {"do": "secret.set", "name": name, "value": value, "hosts": hosts, "by": by}
     asyncio.run(_asked(settings, request))
-    sys.stdout.write(
-        f"{name} is kept. Where its value would show, there is {mark(name)} from now on.\n"
-    )
+    told = f"{name} is kept. Where its value would show, there is {mark(name)} from now on."
+    sys.stdout.write(wrapped(told, sys.stdout) + "\n")
     if value.isalnum() and (value.isalpha() or value.isdigit()) and len(value) < PLAIN_MOST:
         sys.stderr.write(
             f"{name} is one plain word or number: it is taken out of every sentence and list that "
@@ -125,9 +125,8 @@ def rotate(
     settings = _settings(context)
     request = {"do": "secret.rotate", "is_made": new_key, "keeps_old": keep_old}
     answer = asyncio.run(_asked(settings, request))
-    sys.stdout.write(
-        f"{answer['resealed']} sealed again. {_of_keys(settings, new_key, keep_old)}\n"
-    )
+    told = f"{answer['resealed']} sealed again. {_of_keys(settings, new_key, keep_old)}"
+    sys.stdout.write(wrapped(told, sys.stdout) + "\n")
 
 
 async def _asked(settings: Settings, request: Request) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import typer
 from bot.chat.restored import lines
 from bot.chat.texts import Texts
 from bot.cli.config import shown
+from bot.cli.wrapped import wrapped
 from bot.errors import BadInput
 from bot.ports.restored import RestoreReport
 from bot.settings import Settings, read_settings, traced
@@ -258,7 +259,7 @@ def _mib(size: int) -> str:
 
 
 def _print(*each: str) -> None:
-    sys.stdout.write("".join(f"{line}\n" for line in each))
+    sys.stdout.write("".join(f"{wrapped(line, sys.stdout)}\n" for line in each))
 
 
 def _print_json(value: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Final, Self
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
+from rich.table import Table
 
 from bot.doctor.finding import Finding, State
 from bot.wiring.program import program
@@ -57,7 +58,18 @@ class Screen:
         if not self._as_json:
             self._still()
             sign, name = SIGNS[finding.state], finding.check.ljust(NAME_CHARS)
-            self._console.print(f"{sign} {name} {escape(finding.text)}")
+            self._line(f"{sign} {name} ", escape(finding.text))
+
+    def _line(self, head: str, text: str) -> None:
+        """On a terminal what is too long goes on beneath itself; in a pipe a line stays a line."""
+        if not self._console.is_terminal:
+            self._console.print(head + text)
+            return
+        row = Table.grid()
+        row.add_column(no_wrap=True)
+        row.add_column(overflow="fold")
+        row.add_row(head, text)
+        self._console.print(row, soft_wrap=False)
 
     def close(self, findings: Sequence[Finding], *, is_all: bool = True) -> None:
         """Print what it comes to, or the whole as JSON. `is_all`: everything was looked at."""
