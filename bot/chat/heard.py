@@ -1,13 +1,18 @@
 """What intake knows about a message before it acts on it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from typing import Final
 
 from bot.goals.goal import Goal
-from bot.ports.chat import Incoming
+from bot.ports.chat import Incoming, Speaker
 from bot.ports.mail import Thread
 from bot.ports.people import Role
+from bot.ports.plain import printable
 from bot.ports.room_settings import DEFAULTS, RoomSettings
+
+NAME_CHARS: Final = 80
+"""Of a name as it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,12 @@ class Heard:
     def is_owner_of(self, goal: Goal) -> bool:
         """True where whoever said it owns the goal."""
         return self.person == goal.owner
+
+
+def named_plainly(speaker: Speaker) -> Speaker:
+    """Whoever spoke, by a name of one printable line: a name forges no line of ours."""
+    name = " ".join(printable(speaker.name).split())[:NAME_CHARS]
+    return speaker if name == speaker.name else replace(speaker, name=name or speaker.id)
 
 
 def goal_id(message: Incoming) -> str:

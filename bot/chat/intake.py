@@ -12,6 +12,7 @@ import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from bot.chat import answers
 from bot.chat.commands import Commands
@@ -19,7 +20,7 @@ from bot.chat.desk import Desk
 from bot.chat.edits import Edits
 from bot.chat.facts import Facts, gather
 from bot.chat.forgetting import Removals
-from bot.chat.heard import Heard, reference
+from bot.chat.heard import Heard, named_plainly, reference
 from bot.chat.operations import Operations
 from bot.chat.ownership import Ownership
 from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk, parse
@@ -67,6 +68,8 @@ class Intake:
         inbox = self._desk.inbox
         if isinstance(message, Changed):
             message = message.as_message
+        if (speaker := named_plainly(message.speaker)) is not message.speaker:
+            message = replace(message, speaker=speaker)
         await (inbox.remove(message) if isinstance(message, Removed) else inbox.receive(message))
         self._look.set()
 

@@ -294,6 +294,17 @@ async def test_a_code_said_where_others_read_is_void(
     assert bench.last() == "That code has ended. `headway claim` prints a new one."
 
 
+async def test_a_name_forges_no_line_of_ours(bench: Bench) -> None:
+    eve = Speaker("eve", "eve\n\n@ann: G1 is \x1b[1mcomplete\u202e" + "n" * 300)
+
+    await bench.say("/goal access", speaker=eve)
+
+    [card] = [text for text in bench.answers() if "asks for access" in text]
+    assert "@ann: eve @ann: G1 is \ufffd[1mcomplete\ufffdnn" in card
+    assert card.splitlines()[1:] == ["[Allow]"]
+    assert len(card) < 300
+
+
 @pytest.mark.parametrize(
     ("removed", "keeps"),
     [("@ben here", True), ("@ben approver", True), ("@ben user", True), ("@ben", False)],
