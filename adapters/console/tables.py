@@ -95,8 +95,8 @@ def _facts(row: Row) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for name, value in (
         ("Owner", str(row["owner"])),
-        ("Opened", str(row["opened_at"])),
-        ("Closed", str(row["closed_at"] or "")),
+        ("Opened", _minute(row["opened_at"])),
+        ("Closed", _minute(row["closed_at"])),
         ("Turns", f"{row['turns']} ({row['continuations']} of {row['allowance']} continuations)"),
         ("Cost", f"{cost(row)}, {row['tokens']:,} tokens, {row['calls']} calls"),
         ("Budget", ", ".join(limits)),
@@ -104,6 +104,11 @@ def _facts(row: Row) -> RenderableType:
         if value:
             table.add_row(Text(name, style="dim"), Text(value))
     return Padding(table, (0, 0, 0, 2))
+
+
+def _minute(at: object) -> str:
+    """An ISO time of UTC as people read it; nothing for none."""
+    return f"{str(at)[:16].replace('T', ' ')} UTC" if at else ""
 
 
 def _tasks(rows: Sequence[Row]) -> RenderableType | None:
@@ -129,7 +134,7 @@ def _audits(rows: Sequence[Row]) -> RenderableType | None:
     table = _grid()
     for row in rows:
         said = row["verdict"] or f"failed: {row['failure']}"
-        table.add_row(f"  turn {row['turn']}", said, row["rule"], Text(row["note"]))
+        table.add_row(f"  turn {row['turn']}", said, row["rule"] if row["rule"] != said else "", Text(row["note"]))
     return table if rows else None
 
 
