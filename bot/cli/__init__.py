@@ -162,8 +162,8 @@ def chat(
         bool,
         typer.Option(
             "--until-settled",
-            help="End when the goals started here have: 0 complete, 3 blocked, 4 over budget, "
-            "5 cancelled, 6 waits for a person and there is no more input.",
+            help="End when the goals started here have: 0 complete, 2 nothing was started, "
+            "3 blocked, 4 over budget, 5 cancelled, 6 waits for a person and there is no more input.",
         ),
     ] = False,
     speaker: Annotated[
