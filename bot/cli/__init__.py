@@ -152,7 +152,10 @@ def _before(
     context.obj = Given(config, state_dir)
 
 
-@app.command(epilog="[cyan]headway chat[/]    [cyan]echo '/goal list' | headway chat[/]")
+@app.command(
+    epilog='[cyan]headway chat "write a haiku into tides.txt" --until-settled[/]\n\n'
+    "[cyan]headway chat[/]    [cyan]echo '/goal list' | headway chat[/]"
+)
 def chat(
     context: typer.Context,
     objective: Annotated[

@@ -30,7 +30,7 @@ app = typer.Typer(no_args_is_help=True, help="Show the settings and where they c
 
 
 @app.command(
-    epilog="[cyan]headway config show[/]    [cyan]headway config show --changed[/]    "
+    epilog="[cyan]headway config show[/]\n\n[cyan]headway config show --changed[/]\n\n"
     "[cyan]headway config show --json | jq '.[] | select(.origin != \"default\")'[/]"
 )
 def show(

@@ -42,12 +42,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def add_to(app: typer.Typer) -> None:
     """Give the command line these commands."""
     app.command(
-        epilog='[cyan]headway hold --all --why "the key is being changed"[/]    '
-        "[cyan]headway hold --room ops[/]    [cyan]headway hold[/]    "
+        epilog='[cyan]headway hold --all --why "the key is being changed"[/]\n\n'
+        "[cyan]headway hold --room ops[/]\n\n[cyan]headway hold[/]\n\n"
         "[cyan]headway hold --json[/]"
     )(hold)
     app.command(
-        epilog="[cyan]headway release --all[/]    [cyan]headway release --person ben[/]    "
+        epilog="[cyan]headway release --all[/]\n\n[cyan]headway release --person ben[/]\n\n"
         "[cyan]headway release[/] (the only one, or a restore's)"
     )(release)
     app.command(

@@ -25,8 +25,8 @@ INTERRUPTED: Final = 130
 
 allow = typer.Typer(
     help="Say who may do what: users start goals, approvers approve, admins do all.",
-    epilog="[cyan]headway allow add @ben[/]    [cyan]headway allow add @ben approver[/]    "
-    "[cyan]headway allow[/]    [cyan]headway allow remove @ben[/]",
+    epilog="[cyan]headway allow add @ben[/]\n\n[cyan]headway allow add @ben approver[/]\n\n"
+    "[cyan]headway allow[/]\n\n[cyan]headway allow remove @ben[/]",
 )
 
 Who = Annotated[
@@ -51,8 +51,8 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(allow, name="allow")
     app.command(epilog="[cyan]headway claim[/]    then, to the bot: [cyan]claim CODE[/]")(claim)
     app.command(
-        epilog="[cyan]headway room[/]    [cyan]headway room console budget_usd 5[/]    "
-        "[cyan]headway room console goals off[/]    [cyan]headway room '*' zone Europe/Berlin[/]"
+        epilog="[cyan]headway room[/]\n\n[cyan]headway room console budget_usd 5[/]\n\n"
+        "[cyan]headway room console goals off[/]\n\n[cyan]headway room '*' zone Europe/Berlin[/]"
     )(room)
 
 
@@ -69,7 +69,7 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 @allow.command(
-    epilog="[cyan]headway allow add @ben[/]    [cyan]headway allow add @ben admin[/]    "
+    epilog="[cyan]headway allow add @ben[/]\n\n[cyan]headway allow add @ben admin[/]\n\n"
     "[cyan]headway allow add server:example.org user[/]"
 )
 def add(

@@ -24,7 +24,7 @@ Ask = Callable[[Request], Awaitable[dict[str, Any]]]
 INTERRUPTED: Final = 130
 LOOK_S: Final = 0.1
 EPILOG: Final = (
-    "[cyan]headway purge --person ann --dry-run[/]    [cyan]headway purge --person ann[/]    "
+    "[cyan]headway purge --person ann --dry-run[/]\n\n[cyan]headway purge --person ann[/]\n\n"
     "[cyan]headway purge --older 30d --room ops[/]"
 )
 _AGE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([dhw]?)")

@@ -30,7 +30,7 @@ class By(StrEnum):
 def add_to(app: typer.Typer) -> None:
     """Give the command line this command."""
     app.command(
-        epilog="[cyan]headway spend[/]    [cyan]headway spend --by person --since 7d[/]    "
+        epilog="[cyan]headway spend[/]\n\n[cyan]headway spend --by person --since 7d[/]\n\n"
         "[cyan]headway spend --by model --json | jq '.[].cost_usd'[/]"
     )(spend)
 

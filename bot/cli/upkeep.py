@@ -41,12 +41,12 @@ db = typer.Typer(no_args_is_help=True, help="Look at the database's version, and
 def add_to(app: typer.Typer) -> None:
     """Give the command line these commands."""
     app.command(
-        epilog="[cyan]headway backup /var/backups/headway-$(date +%F)[/]    "
+        epilog="[cyan]headway backup /var/backups/headway-$(date +%F)[/]\n\n"
         "[cyan]headway backup DIR --json | jq .bytes[/]"
     )(backup)
     app.command(
-        epilog="[cyan]headway restore /var/backups/headway-2026-11-30[/]    "
-        "[cyan]headway restore DIR --into ANOTHER_FOLDER[/]    [cyan]headway restore DIR --replace[/]"
+        epilog="[cyan]headway restore /var/backups/headway-2026-11-30[/]\n\n"
+        "[cyan]headway restore DIR --into ANOTHER_FOLDER[/]\n\n[cyan]headway restore DIR --replace[/]"
         "\n\nThen [cyan]headway release[/]"
     )(restore)
     app.add_typer(db, name="db")
