@@ -27,7 +27,7 @@ from bot.goals.machine import Entry
 STATUS_AFTER_S: Final = 5.0
 """A goal that is done sooner shows no status message at all (manners, "What is posted")."""
 
-STATUS_PAUSE_S: Final = 2.0
+STATUS_PAUSE_S: Final = 3.0
 """An edit that only tells how the work goes on waits so long, and tells what is true by then; one that
 tells where it has come to rest waits for nothing."""
 

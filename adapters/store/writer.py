@@ -57,7 +57,7 @@ class Writer:
         self._recent: deque[tuple[float, str]] = deque(maxlen=RECENT)
         """When each of the last units was taken, and its lane."""
         self._worth = 0.0
-        """How often another unit has come lately while the writer was busy or waited."""
+        """How often lately more than one unit had come while the writer was busy or waited."""
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
@@ -104,11 +104,12 @@ class Writer:
 
     def _next_batch(self) -> list[Queued] | None:
         with self._wake:
+            self._linger()
             while not self._queue:
                 if self._closing:
                     return None
                 self._wake.wait()
-            self._linger()
+            self._worth += 0.1 * ((len(self._queue) > 1) - self._worth)
             if len(self._queue) > self._group_most:
                 self._queue = deque(urgent_first(self._queue))
             taken = min(len(self._queue), self._group_most)
@@ -118,10 +119,13 @@ class Writer:
             return batch
 
     def _linger(self) -> None:
-        """Wait for units of the lanes that have written lately, unless somebody is in a hurry."""
-        began, now = len(self._queue), time.monotonic()
+        """Wait for units of the lanes that have written lately, unless somebody is in a hurry.
+
+        Nobody wakes the writer meanwhile, but for a unit that is urgent or the last that it waits for.
+        """
+        now = time.monotonic()
         lanes = {lane for at, lane in self._recent if now - at < RECENT_S}
-        if self._worth > WORTH:
+        if self._worth > WORTH and lanes:
             until = now + LINGER_S
             self._enough = len(lanes)
             while len(self._queue) < len(lanes) and not self._closing:
@@ -130,8 +134,6 @@ class Writer:
                     break
                 self._wake.wait(left)
             self._enough = 1
-        came = began > 1 or len(self._queue) > began
-        self._worth += 0.1 * (came - self._worth)
 
     def _transact(self, batch: list[Queued]) -> list[Outcome]:
         try:

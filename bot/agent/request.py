@@ -13,7 +13,7 @@ as an object of `content` and `container`.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -176,17 +176,19 @@ class _Messages:
             self._objective = ""
         self._is_paused = False
 
-    def assistant(self, blocks: list[Block], *, objective: str, is_paused: bool) -> None:
+    def assistant(
+        self, blocks: list[Block], *, objective: Callable[[], str], is_paused: bool
+    ) -> None:
         if not blocks:
             return
         if not self._messages:
-            self.user([_text(objective)])
+            self.user([_text(objective())])
         elif self._messages[-1][0] == "assistant" and not self._is_paused:
             self.user([_text(prompts.GO_ON)])
         self._add("assistant", blocks)
         self._is_paused = is_paused
         if any(block.get("type") == "compaction" for block in blocks):
-            self._objective = objective
+            self._objective = objective()
 
     def finished(self) -> tuple[Json, ...]:
         if not self._messages or (self._messages[-1][0] == "assistant" and not self._is_paused):
@@ -214,8 +216,11 @@ class _Messages:
 
 def _add_reply(out: _Messages, reply: Replied, contents: Mapping[str, str], parsed: Parsed) -> None:
     blocks = blocks_of(reply, contents, parsed)
-    wanted = prompts.unlabelled(_content(reply.objective, contents))
-    objective = f"{prompts.put_back()}\n{wanted}"
+
+    def objective() -> str:
+        wanted = prompts.unlabelled(_content(reply.objective, contents))
+        return f"{prompts.put_back()}\n{wanted}"
+
     out.assistant(blocks, objective=objective, is_paused=_is_paused(reply, blocks))
     out.user([_result(reply, use["id"], contents, parsed) for use in uses_of(blocks)])
     if was_cut(reply, contents):

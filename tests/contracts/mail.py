@@ -167,7 +167,7 @@ class OutboxContract:
         turn = (await bed.turn(goal)).goal
 
         at_work = await bed.keys()
-        await bed.time.pass_by(2)
+        await bed.time.pass_by(3)
         [told] = await bed.outbox.claim("console", limit=9)
         await bed.outbox.sent(told.key, "r1")
         await bed.commit(goal, Audited(turn.revision, turn.turn, turn.messages, "continue"))

@@ -38,7 +38,7 @@ from tests.doubles.people import MemoryDoors, MemoryPeople
 LEASE_S = 30.0
 CLAIM_S = 60.0
 STATUS_AFTER_S = 5.0
-STATUS_PAUSE_S = 2.0
+STATUS_PAUSE_S = 3.0
 FAILINGS = 3
 
 

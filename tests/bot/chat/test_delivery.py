@@ -137,7 +137,7 @@ async def test_the_status_message_is_posted_once_and_then_edited(
     bench.clock.move(6)
     await delivery.drain()
     await bench.happens(goal, TurnStarted())
-    bench.clock.move(2)
+    bench.clock.move(3)
 
     await delivery.drain()
 
