@@ -9,6 +9,7 @@ Rule 3: with the command's name in front (`/goal`, `!goal`) everything is for th
 Rule 4: an objective in quotes is an objective, whatever its first word.
 """
 
+import difflib
 import re
 from dataclasses import dataclass, replace
 from typing import Final
@@ -34,6 +35,7 @@ ALWAYS: Final = frozenset({"stop", "pause"})
 """Words that are commands wherever they stand alone."""
 _MENTION: Final = re.compile(rf"@{NAME}\b[:,]?", re.IGNORECASE)
 _NOWHERE: Final = Place("console", "", "")
+NEAR: Final = 0.75
 _GOAL: Final = re.compile(r"[gG]([0-9]{1,9})")
 _QUOTES: Final = (('"', '"'), ("“", "”"), ("'", "'"), ("«", "»"), ("„", "“"))
 _SCOPES: Final = frozenset({"", "today", "week", "room", "mine", "model"})
@@ -146,9 +148,20 @@ def _commanded(rest: str, texts: Texts) -> Said:
     if _is_greeting(rest, texts):
         return Greeting()
     wanted = objective(rest, texts)
+    if meant := _misspelt(wanted):
+        raise BadInput(texts("bad.misspelt", text=wanted, meant=meant))
     if _is_vague(wanted, texts):
         raise BadInput(texts("bad.vague", text=wanted))
     return Command(START, text=wanted)
+
+
+def _misspelt(wanted: str) -> str:
+    """The command that is likely meant by a word that is none, alone or with a goal behind it."""
+    word, *goals = wanted.split()
+    if word.lower() in VERBS or len(goals) > 1 or not all(_GOAL.fullmatch(goal) for goal in goals):
+        return ""
+    near = difflib.get_close_matches(word.lower(), filter(None, VERBS), 1, NEAR)
+    return " ".join([*near, *goals]) if near else ""
 
 
 def _command(text: str, texts: Texts) -> Command | None:

@@ -252,6 +252,10 @@ ENGLISH: Final[Mapping[str, str]] = {
     "bad.empty.ask": "`ask` needs a question behind it: `ask where is the build log?`",
     "bad.empty.edit": "`edit` needs the new objective behind it.",
     "bad.empty.reopen": "`reopen` needs what is missing behind it.",
+    "bad.misspelt": (
+        "`{text}` is no command. Did you mean `{meant}`? For a new goal, say what should be true "
+        "when it is done."
+    ),
     "bad.vague": (
         "Nobody could tell when `{text}` is done. Say what should be true then, and of what: "
         "for example `/goal make the tests in billing/ pass`."

@@ -74,6 +74,9 @@ def test_the_commands_name_may_be_written_in_several_ways(name: str) -> None:
         "resume of my life in one page",
         "search the web for tides",
         "open a ticket about the printer",
+        "list G1",
+        "fix G1",
+        "stats of the week",
     ],
 )
 def test_a_verb_outside_its_syntax_begins_an_objective(text: str) -> None:
@@ -166,6 +169,8 @@ def test_a_raise_may_go_on_at_once() -> None:
         ("/goal a\udc80b", "UTF-8"),
         ("/goal " + "x" * 100 * 1024, "Put it in a file"),
         ("/goal budget 5 apples", "no amount"),
+        ("/goal statsu G1", "Did you mean `status G1`"),
+        ("/goal pasue", "Did you mean `pause`"),
     ],
 )
 def test_what_cannot_be_taken_says_the_mend(text: str, mend: str) -> None:
