@@ -78,6 +78,8 @@ class Delivery:
         """Where there is one, it is told of what cannot be sent."""
         self._look = asyncio.Event()
         self._draining = asyncio.Lock()
+        self._unread = ""
+        """Why the outbox cannot be read, as the log has been told."""
 
     def notify(self) -> None:
         """Look now: there may be something to send."""
@@ -107,10 +109,15 @@ class Delivery:
     async def _drain(self, chat: Chat, gap_s: float) -> None:
         try:
             while rows := await self._claimed(chat):
+                self._unread = ""
                 await asyncio.gather(*(self._deliver(chat, row) for row in rows))
                 await asyncio.sleep(gap_s)
+            self._unread = ""
         except HeadwayError as error:
-            log.warning("The outbox cannot be read: %s", error)
+            if str(error) != self._unread:
+                # Once, not at every look: the log may lie on the disk that is full.
+                self._unread = str(error)
+                log.warning("The outbox cannot be read: %s", error)
 
     async def _claimed(self, chat: Chat) -> Sequence[Due]:
         return await self._outbox.claim(chat.network, limit=AT_ONCE, workspace=chat.workspace)

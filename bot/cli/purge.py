@@ -117,7 +117,9 @@ async def _over(ask: Ask, id: int, what: str, total: int | None = None) -> dict[
             now = await ask({"do": "purging", "id": id})
             progress.update(bar, completed=sum(now["counts"].values()))
             if now["failure"]:
-                raise HeadwayError(now["failure"])
+                failed = HeadwayError(now["failure"])
+                failed.exit_code = int(now.get("exit_code") or HeadwayError.exit_code)
+                raise failed
             if now["is_over"]:
                 return dict(now["counts"])
             await asyncio.sleep(LOOK_S)

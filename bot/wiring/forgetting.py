@@ -21,7 +21,7 @@ from adapters.console.room import room_path
 from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.sandbox.removing import WorkspaceFolders
 from adapters.store.open import SQLITE, Store
-from bot.errors import BadInput, HeadwayError
+from bot.errors import BadInput, HeadwayError, Ours
 from bot.goals.instructions import Instruction
 from bot.ports.forgetting import Known, Step, Trail, Wanted
 from bot.ports.sandbox import Sandbox
@@ -63,12 +63,18 @@ class _Purge:
     counts: Counter[str] = field(default_factory=Counter)
     is_over: bool = False
     error: str = ""
+    exit_code: int = 0
 
     def note(self, step: Step) -> None:
         self.counts[step.kind] += step.count
 
     def as_json(self) -> dict[str, Any]:
-        return {"counts": dict(+self.counts), "is_over": self.is_over, "failure": self.error}
+        return {
+            "counts": dict(+self.counts),
+            "is_over": self.is_over,
+            "failure": self.error,
+            "exit_code": self.exit_code,
+        }
 
 
 class PurgeDesk:
@@ -116,9 +122,10 @@ class PurgeDesk:
         try:
             purge.counts = Counter(await work(purge))
         except HeadwayError as error:
-            purge.error = str(error)
+            purge.error, purge.exit_code = str(error), error.exit_code
         except Exception as error:
             log.exception("A purge failed.")
+            purge.exit_code = Ours.exit_code
             purge.error = f"The purge failed ({type(error).__name__}). Look at the log."
         finally:
             purge.is_over = True

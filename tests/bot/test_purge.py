@@ -91,12 +91,13 @@ async def test_a_purge_tells_how_far_it_is_until_it_is_over() -> None:
     await desk.close()
 
     assert begun == {"id": 1, "person": "console:Ann"}
-    assert midway == {"counts": {"text": 3}, "is_over": False, "failure": ""}
+    assert midway == {"counts": {"text": 3}, "is_over": False, "failure": "", "exit_code": 0}
     assert works.asked == [Wanted("p1", True)]
     assert await desk({"do": "purging", "id": 1}) == {
         "counts": {"text": 3, "name": 1},
         "is_over": True,
         "failure": "",
+        "exit_code": 0,
     }
 
 
@@ -111,6 +112,7 @@ async def test_what_ends_a_purge_is_said() -> None:
     told = await desk({"do": "purging", "id": 1})
     assert told is not None
     assert (told["is_over"], told["failure"]) == (True, "The log is read.")
+    assert told["exit_code"] == StoreBusy.exit_code
 
 
 async def test_a_name_that_nobody_or_more_than_one_has_is_refused() -> None:

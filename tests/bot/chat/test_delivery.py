@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.chat.delivery import Delivery
-from bot.errors import OutcomeUnknown, Refused, Wait
+from bot.errors import OutcomeUnknown, Refused, StoreUnusable, Wait
 from bot.goals.events import TurnStarted
 from bot.ports.chat import Outgoing, Place, Shape
 from bot.ports.mail import Due
@@ -189,3 +189,35 @@ async def test_after_a_restore_a_post_that_is_not_there_is_sent(
 
     assert bodies(chat) == ["one"]
     assert chat.edits == []
+
+
+class Fillable:
+    """An outbox on a disk that may be full."""
+
+    def __init__(self) -> None:
+        self.is_full = True
+
+    async def claim(self, network: str, *, limit: int, workspace: str = "") -> tuple[Due, ...]:
+        if self.is_full:
+            raise StoreUnusable("The disk is full: free some space.")
+        return ()
+
+
+async def test_an_outbox_that_cannot_be_read_is_logged_once_until_it_can(
+    bench: Bench, chat: MemoryChat, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, outbox = bench.store, Fillable()
+    delivery = Delivery(
+        outbox,  # type: ignore[arg-type]
+        store.journal,
+        store.rooms,
+        (chat,),
+        bench.manner,
+        bench.clock,
+    )
+
+    for is_full in (True, True, True, False, True, True):
+        outbox.is_full = is_full
+        await delivery.drain()
+
+    assert caplog.text.count("The outbox cannot be read: The disk is full") == 2
