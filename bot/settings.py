@@ -53,7 +53,13 @@ from bot.settings_sources import (
     refuse_unknown_variables,
     sentence,
 )
-from bot.settings_values import ModelPrice, default_key_file, default_state_dir
+from bot.settings_values import (
+    ModelPrice,
+    default_key_file,
+    default_state_dir,
+    key_in,
+    one_word,
+)
 
 DAY_S: Final = 86_400
 
@@ -335,16 +341,11 @@ class Settings(BaseSettings):
         )
 
     def key(self) -> str:
-        """The endpoint's key as it is now: file, setting, or ANTHROPIC_API_KEY."""
+        """The endpoint's key as it is now: file, setting, or ANTHROPIC_API_KEY. Raises BadSettings."""
         if self.api_key_file is not None:
-            try:
-                return self.api_key_file.read_text().strip()
-            except OSError as error:
-                raise BadSettings(
-                    f"The key file {self.api_key_file} cannot be read ({error.strerror}). "
-                    "Mend its path or its rights."
-                ) from error
-        return self.api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", "")
+            return key_in(self.api_key_file)
+        key = self.api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", "")
+        return one_word(key, "The model's key")
 
 
 def read_settings(config: Path | None = None, **given: Any) -> Settings:

@@ -6,6 +6,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from bot.errors import BadSettings
 from bot.goals.limits import MOST_USD
 from bot.goals.money import NANO, Price
 
@@ -33,6 +34,37 @@ def default_key_file() -> Path:
     if root or home:
         return (Path(root) if root else Path(home or "") / ".config") / "headway" / KEY_FILE
     return Path("/etc/headway") / KEY_FILE
+
+
+def key_in(file: Path) -> str:
+    """The model's key in a file. Raises BadSettings: it cannot be read, or holds something else."""
+    try:
+        text = file.read_text("utf-8-sig")
+    except OSError as error:
+        raise BadSettings(
+            f"The key file {file} cannot be read ({error.strerror}). Mend its path or its rights."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise BadSettings(
+            f"The key file {file} is no plain text. Write the key alone into it, as UTF-8."
+        ) from error
+    return one_word(text, f"The key file {file}")
+
+
+def one_word(text: str, where: str) -> str:
+    """A key without the white space around it.
+
+    Raises:
+        BadSettings: it cannot be sent as the header that carries it (RFC 9110, section 5.5); a
+            connection would seem to fail.
+    """
+    key = text.strip()
+    if all("!" <= letter <= "~" for letter in key):
+        return key
+    raise BadSettings(
+        f"{where} holds more than a key: white space inside, or letters that no key has. Put the "
+        "key alone in its place."
+    )
 
 
 class ModelPrice(BaseModel):

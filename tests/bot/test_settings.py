@@ -110,6 +110,34 @@ def test_a_key_file_is_read_anew_each_time(tmp_path: Path) -> None:
     assert (before, settings.key()) == ("first", "second")
 
 
+@pytest.mark.parametrize("written", [b"key\n", b"\xef\xbb\xbfkey\r\n", b"  key  "])
+def test_a_key_is_taken_from_its_file_however_an_editor_left_it(
+    tmp_path: Path, written: bytes
+) -> None:
+    (tmp_path / "key").write_bytes(written)
+
+    assert read_settings(api_key_file=tmp_path / "key").key() == "key"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (b"one\ntwo\n", "more than a key"),
+        (b"one two", "more than a key"),
+        (b"k\x1b[31my", "more than a key"),
+        ("ключ".encode(), "more than a key"),
+        ("key".encode("utf-16"), "no plain text"),
+    ],
+)
+def test_what_no_header_can_carry_is_refused_as_a_key(
+    tmp_path: Path, written: bytes, said: str
+) -> None:
+    (tmp_path / "key").write_bytes(written)
+
+    with pytest.raises(BadSettings, match=said):
+        read_settings(api_key_file=tmp_path / "key").key()
+
+
 def test_a_key_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     settings = read_settings(api_key_file=tmp_path / "gone")
 
