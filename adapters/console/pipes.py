@@ -32,15 +32,17 @@ async def converse(
     until_settled: bool,
     settle: Callable[[], Awaitable[None]],
     is_taken: Callable[[Collection[str]], Awaitable[bool]],
+    fit: Callable[[str], str] = str,
 ) -> int:
     """Read lines and print posts until the input ends, or the goals started here have settled.
 
     `settle` returns once what was said so far is handled and its answers are delivered; `is_taken`
-    says whether anything came of one of these messages, whether or not it has posted yet.
+    says whether anything came of one of these messages, whether or not it has posted yet; `fit`
+    breaks what is printed to the width of where it is shown.
     Returns the exit code: 0 complete, 2 nothing was started, 3 blocked, 4 over budget, 5 cancelled,
     6 waits for a person.
     """
-    printer = Printer(out)
+    printer = Printer(out, fit)
     typed = _lines_of(source)
     has_more, is_ours = True, False
     while not seat.is_done:
@@ -90,8 +92,8 @@ async def _settled_soon(
 class Printer:
     """Prints what is new, once."""
 
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
+    def __init__(self, out: TextIO, fit: Callable[[str], str] = str) -> None:
+        self._out, self._fit = out, fit
         self._states: dict[str, str] = {}
 
     def show_news(self, seat: Seat) -> None:
@@ -99,7 +101,7 @@ class Printer:
         for seen in seat.news():
             text = self._text(seen)
             if text:
-                print(text, file=self._out, flush=True)
+                print(self._fit(text), file=self._out, flush=True)
 
     def _text(self, seen: Seen) -> str:
         post = post_of(seen)
@@ -117,7 +119,8 @@ class Printer:
         if status is None or self._states.get(thread.id) == kind:
             return ""
         self._states[thread.id] = kind
-        return head(status)
+        # The result follows, under the same head.
+        return "" if kind == "complete" else head(status)
 
 
 def _lines_of(source: BinaryIO) -> asyncio.Queue[bytes | None]:

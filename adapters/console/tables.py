@@ -134,7 +134,12 @@ def _audits(rows: Sequence[Row]) -> RenderableType | None:
     table = _grid()
     for row in rows:
         said = row["verdict"] or f"failed: {row['failure']}"
-        table.add_row(f"  turn {row['turn']}", said, row["rule"] if row["rule"] != said else "", Text(row["note"]))
+        table.add_row(
+            f"  turn {row['turn']}",
+            said,
+            row["rule"] if row["rule"] != said else "",
+            Text(row["note"]),
+        )
     return table if rows else None
 
 

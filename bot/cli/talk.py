@@ -23,6 +23,7 @@ from bot.chat.parse import COMMAND, opens_thread, parse
 from bot.chat.texts import Texts
 from bot.chat.verbs import served
 from bot.cli.exits import KNOWN
+from bot.cli.wrapped import wrapped
 from bot.errors import AlreadyOwned, BadInput, HeadwayError, Ours
 from bot.ports.chat import Speaker
 from bot.settings import Settings
@@ -237,6 +238,7 @@ async def _converse(
         until_settled=until_settled,
         settle=there.settle,
         is_taken=partial(_is_taken, settings),
+        fit=partial(wrapped, stream=sys.stdout),
     )
     if code == REFUSED_CODE:
         sys.stderr.write(texts("terminal.refused") + "\n")
