@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,7 +118,7 @@ class Asking:
                 self.tried.sandbox(self._now())
             except HeadwayError as error:
                 self.tried.bad(str(error))
-                if not typer.confirm("Another folder?", default=False):
+                if not typer.confirm("Another folder? (no keeps this one)", default=False):
                     return
             else:
                 return
@@ -137,7 +138,9 @@ class Asking:
             try:
                 self.settings_of({**self.values, name: answer})
             except HeadwayError as error:
-                self.tried.bad(str(error))
+                # It came from here, not from one of the places that the sentence names.
+                told = re.sub(r" \(in .* or a flag\)", "", str(error))
+                self.tried.bad(told.removesuffix(" Mend it."))
             else:
                 self.values[name] = answer
                 return
