@@ -253,13 +253,9 @@ class Commands:
     async def _status(self, heard: Heard, goal: Goal, command: Command) -> None:
         desk = self._desk
         facts = await gather(
-            goal,
-            desk.journal,
-            desk.rooms,
-            desk.clock.now(),
-            spending=desk.spending,
+            goal, desk.journal, desk.rooms, desk.clock.now(), spending=desk.spending,
             holds=desk.holds,
-        )
+        )  # fmt: skip
         manner = self._desk.manner_in(heard.message.place)
         await self.answer(heard, views.status_text(facts, manner))
 
