@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from bot.errors import BadSettings
 from bot.redaction import Redactor
@@ -46,6 +46,15 @@ def passwords_in(url: str) -> tuple[str, ...]:
     asked = [value for name, value in parse_qsl(parts.query) if name.lower() == "password"]
     found = dict.fromkeys((raw, unquote(raw), *asked))
     return tuple(value for value in found if value and value not in names)
+
+
+def bare_address(url: str) -> str:
+    """The address without its account, query and fragment, which may hold what is secret."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _known(settings: Settings) -> Iterator[tuple[str, str]]:

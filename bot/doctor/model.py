@@ -8,6 +8,7 @@ from adapters.claude.prices import PriceTable
 from adapters.clock import WallClock
 from bot.doctor.finding import warning, wrong
 from bot.errors import BadRequest, ModelBusy, ModelRefusesUs
+from bot.known import bare_address
 from bot.settings import Settings
 from bot.wiring import build_model
 from bot.wiring.endpoint import REHEARSED
@@ -75,4 +76,4 @@ def _names(settings: Settings) -> tuple[str, ...]:
 
 
 def _where(settings: Settings) -> str:
-    return settings.base_url or settings.provider
+    return bare_address(settings.base_url) or settings.provider

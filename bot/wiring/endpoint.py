@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 import secrets
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -13,6 +12,7 @@ from pydantic import SecretStr
 from adapters.claude.endpoint_state import OPERATOR_KINDS, EndpointState, Trouble
 from adapters.store.open import Store
 from bot.errors import BadSettings, HeadwayError
+from bot.known import bare_address
 from bot.ports.clock import Clock
 from bot.ports.journal import EndpointRow
 from bot.redaction import Redactor
@@ -74,8 +74,8 @@ def build_model(
 
 
 def endpoint_name(settings: Settings) -> str:
-    """What the endpoint is called in rows and lines: its address without an account, or its provider."""
-    return re.sub(r"//[^/@]*@", "//", settings.base_url) or settings.provider
+    """What the endpoint is called in rows and lines: its bare address, or its provider."""
+    return bare_address(settings.base_url) or settings.provider
 
 
 async def open_model(

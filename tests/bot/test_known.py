@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.known import VARIABLES, learn_settings, passwords_in
+from bot.known import VARIABLES, bare_address, learn_settings, passwords_in
 from bot.redaction import Redactor
 from bot.settings import Settings
 
@@ -94,3 +94,18 @@ def test_no_setting_shows_its_secret(tmp_path: Path) -> None:
     )
 
     assert "planted" not in repr(settings) + str(settings)
+
+
+@pytest.mark.parametrize(
+    ("url", "bare"),
+    [
+        ("https://api.example.com/v1", "https://api.example.com/v1"),
+        ("http://127.0.0.1:9", "http://127.0.0.1:9"),
+        ("https://ann:pass@word@host:8/x?api-key=abc#def", "https://host:8/x"),
+        ("http://[::1]:9/", "http://[::1]:9/"),
+        ("http://[", ""),
+        ("", ""),
+    ],
+)
+def test_an_address_is_named_without_what_may_be_secret(url: str, bare: str) -> None:
+    assert bare_address(url) == bare
