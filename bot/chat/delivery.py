@@ -111,7 +111,9 @@ class Delivery:
             while rows := await self._claimed(chat):
                 self._unread = ""
                 await asyncio.gather(*(self._deliver(chat, row) for row in rows))
-                await asyncio.sleep(gap_s)
+                # Edits of a status are worth waiting for; what people read is sent without a pause.
+                are_edits = all(row.kind in EDITS for row in rows)
+                await asyncio.sleep(gap_s if are_edits else 0)
             self._unread = ""
         except HeadwayError as error:
             if str(error) != self._unread:

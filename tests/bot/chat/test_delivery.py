@@ -1,5 +1,6 @@
 """Messages on their way out: once, in order, looked up when their outcome is unknown."""
 
+import asyncio
 import logging
 from dataclasses import replace
 from typing import Any
@@ -47,6 +48,22 @@ async def test_what_is_queued_is_sent_once_in_order(
     await delivery.drain()
 
     assert bodies(chat) == ["one", "two", "three"]
+
+
+async def test_a_thread_with_much_to_say_is_not_made_to_wait_between_its_posts(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    many = [str(number) for number in range(60)]
+    await say(bench, *many)
+
+    sending = asyncio.create_task(delivery.run())
+    # With a pause after each post it would take six seconds.
+    async with asyncio.timeout(4):
+        while len(chat.posts) < len(many):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    sending.cancel()
+
+    assert bodies(chat) == many
 
 
 async def test_a_network_that_asks_to_wait_is_given_it_later_and_order_holds(
