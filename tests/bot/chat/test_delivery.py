@@ -59,7 +59,7 @@ async def test_a_thread_with_much_to_say_is_not_made_to_wait_between_its_posts(
     sending = asyncio.create_task(delivery.run())
     # With a pause after each post it would take six seconds.
     async with asyncio.timeout(4):
-        while len(chat.posts) < len(many):  # noqa: ASYNC110
+        while len(chat.posts) < len(many):
             await asyncio.sleep(0.01)
     sending.cancel()
 
