@@ -7,6 +7,7 @@ Rule 3: a key is neither shown nor kept where another may read it.
 """
 
 import os
+import signal
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -105,6 +106,9 @@ def init(
         rehearsed,
         untested,
     )
+    # A closed terminal ends it as Ctrl-C does: what it tries out is a copy of settings and key.
+    for ending in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(ending, signal.default_int_handler)
     try:
         _run(flags, asks=not yes)
     except (KeyboardInterrupt, typer.Abort):
