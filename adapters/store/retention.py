@@ -27,6 +27,7 @@ from adapters.store.room_settings import read_settings
 from adapters.store.statements import Reader
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
+from bot.errors import BadInput
 from bot.ports.forgetting import Kept, Step
 
 DAY_S: Final = 86_400.0
@@ -148,7 +149,10 @@ def _rooms(reader: Reader, kept: Kept, now: float) -> list[tuple[str, float]]:
 
 def _chosen(reader: Reader, kept: Kept) -> list[str]:
     rows = reader.all(_ROOMS)
-    return [id for id, name in rows if not kept.room or kept.room in (id, name)]
+    chosen = [id for id, name in rows if not kept.room or kept.room in (id, name)]
+    if kept.room and not chosen:
+        raise BadInput(f"There is no room {kept.room!r} here. `headway room` shows the rooms.")
+    return chosen
 
 
 def _days(reader: Reader, room: str, kept: Kept, setting: str) -> float:

@@ -1,12 +1,16 @@
 """What a restore found, as lines that people read before they release it. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import tzinfo
+from typing import Final
 
 from bot.chat.amounts import count, usd
 from bot.chat.texts import Texts
 from bot.chat.times import moment
 from bot.ports.restored import InFlight, RestoreReport
+
+LINES_MOST: Final = 20
+"""Of one kind; what is left is counted."""
 
 
 def lines(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> tuple[str, ...]:
@@ -22,19 +26,14 @@ def _lines(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> Ite
         yield texts("restore.goals", goals=goals.replace("_", " "))
     else:
         yield texts("restore.no_goals")
-    for one in report.in_flight:
-        yield _in_flight(one, texts)
-    for due in report.decisions:
-        is_over = due.at <= report.made_at
-        when = moment(due.at if is_over else due.at + now - report.made_at, now, zone, texts)
-        key = "restore.decision_over" if is_over else "restore.decision"
-        yield texts(key, goal=due.goal, name=due.name.replace("_", " "), at=when)
-    for due in report.waits:
-        if due.name == "slot":
-            yield texts("restore.queued", goal=due.goal)
-            continue
-        key = "restore.wait_over" if due.at <= now else "restore.wait"
-        yield texts(key, goal=due.goal, name=due.name, at=moment(due.at, now, zone, texts))
+    yield from _first((_in_flight(one, texts) for one in report.in_flight), texts)
+    yield from _first(_decisions(report, now, zone, texts), texts)
+    yield from _first(_waits(report, now, zone, texts), texts)
+    queued = [due.goal for due in report.waits if due.name == "slot"]
+    if queued:
+        shown = ", ".join(f"G{number}" for number in queued[:LINES_MOST])
+        more = len(queued) - LINES_MOST
+        yield texts("restore.queued", goals=f"{shown}, … ({more} more)" if more > 0 else shown)
     if report.to_look_up:
         yield texts("restore.look_up", count=report.to_look_up)
     if report.may_have_posted:
@@ -46,6 +45,29 @@ def _lines(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> Ite
         yield texts("restore.missed", count=report.missed)
     if report.sealed:
         yield texts("restore.sealed", count=report.sealed)
+
+
+def _first(lines: Iterable[str], texts: Texts) -> Iterator[str]:
+    """The first of the lines, and how many more there are."""
+    every = list(lines)
+    yield from every[:LINES_MOST]
+    if len(every) > LINES_MOST:
+        yield texts("restore.more", count=len(every) - LINES_MOST)
+
+
+def _decisions(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> Iterator[str]:
+    for due in report.decisions:
+        is_over = due.at <= report.made_at
+        when = moment(due.at if is_over else due.at + now - report.made_at, now, zone, texts)
+        key = "restore.decision_over" if is_over else "restore.decision"
+        yield texts(key, goal=due.goal, name=due.name.replace("_", " "), at=when)
+
+
+def _waits(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> Iterator[str]:
+    for due in report.waits:
+        if due.name != "slot":
+            key = "restore.wait_over" if due.at <= now else "restore.wait"
+            yield texts(key, goal=due.goal, name=due.name, at=moment(due.at, now, zone, texts))
 
 
 def _in_flight(one: InFlight, texts: Texts) -> str:

@@ -118,14 +118,20 @@ def _told(value: Any) -> Any:
 
 
 def _without_password(text: str) -> str:
-    """An address's user stays, its password does not."""
-    if "://" not in text or "@" not in text:
+    """An address's user stays; its password does not, nor does what its query gives.
+
+    Of a database's query only the password is hidden: the rest says how to connect.
+    """
+    if "://" not in text or not {"@", "?"} & set(text):
         return text
     parts = urlsplit(text)
     account, _, host = parts.netloc.rpartition("@")
     user, colon, _ = account.partition(":")
+    hides_all = parts.scheme.startswith("http")
     query = "&".join(
-        f"{pair.partition('=')[0]}={HIDDEN}" if pair.lower().startswith("password=") else pair
+        f"{pair.partition('=')[0]}={HIDDEN}"
+        if pair and (hides_all or pair.lower().startswith("password="))
+        else pair
         for pair in parts.query.split("&")
     )
     netloc = f"{user}:{HIDDEN}@{host}" if colon else parts.netloc

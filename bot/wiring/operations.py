@@ -202,6 +202,13 @@ def build_watches(
 ) -> Watches:
     """The operations room, and what tells it. Raises BadSettings."""
     room = room_of(settings.operations_room, names.console)
+    if room is not None and room.network != "console":
+        log.warning(
+            "Incidents reach nobody but this log: operations_room is %r, and this version has no "
+            "%s. Write `console:console`, or leave it empty.",
+            settings.operations_room,
+            room.network,
+        )
     operations = Operations(store.incidents, manner, room, clock)
     stack.push_async_callback(operations.close)
     return Watches(operations, clock, alarms, settings.state_dir)

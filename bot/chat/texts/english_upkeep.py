@@ -21,7 +21,8 @@ UPKEEP: Final[Mapping[str, str]] = {
     "restore.decision": "G{goal}: {name} is open. Its clock stood since the backup: until {at} if "
     "released now.",
     "restore.decision_over": "G{goal}: {name} is open; its time passed {at}, before the backup, so it expires.",
-    "restore.queued": "G{goal}: waits in the queue. It starts when a live goal ends.",
+    "restore.queued": "In the queue: {goals}. Each starts when a live goal ends.",
+    "restore.more": "… and {count} more.",
     "restore.wait": "G{goal}: waits ({name}) until {at}.",
     "restore.wait_over": "G{goal}: waits ({name}); its time passed {at}, so it goes on.",
     "restore.unhandled": "Messages taken in and not handled: {count}. They are handled.",

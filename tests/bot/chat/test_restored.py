@@ -68,7 +68,19 @@ def test_a_wait_whose_time_has_passed_goes_on() -> None:
 def test_a_goal_in_the_queue_has_no_time() -> None:
     *_, queued = _lines(waits=(Due(5, "slot", NOW + 10 * 365 * 24 * HOUR),))
 
-    assert queued == "G5: waits in the queue. It starts when a live goal ends."
+    assert queued == "In the queue: G5. Each starts when a live goal ends."
+
+
+def test_a_long_report_counts_what_it_does_not_list() -> None:
+    waits = tuple(Due(number, "time", NOW + 60) for number in range(100, 150))
+    queue = tuple(Due(number, "slot", NOW + 60) for number in range(200, 400))
+
+    *_, last, more, queued = _lines(waits=(*waits, *queue))
+
+    assert last.startswith("G119: waits (time) until ")
+    assert more == "… and 30 more."
+    assert queued.startswith("In the queue: G200, G201, ")
+    assert queued.endswith("G219, … (180 more). Each starts when a live goal ends.")
 
 
 def test_what_is_counted_is_told_only_where_there_is_any() -> None:
