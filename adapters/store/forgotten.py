@@ -254,7 +254,7 @@ def _mended(value: Any, refs: frozenset[str]) -> Any:
 @contextmanager
 def _journal_open(tx: Transaction) -> Iterator[None]:
     """Let the journal's texts be changed, inside this transaction alone."""
-    connection = tx.connection
+    connection, tx.has_written = tx.connection, True
     if not isinstance(connection, sqlite3.Connection):
         connection.execute("ALTER TABLE event DISABLE TRIGGER event_only_grows")
         yield

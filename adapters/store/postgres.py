@@ -24,7 +24,7 @@ from sqlalchemy.exc import DBAPIError
 
 from adapters.store import schema
 from adapters.store.statements import POSTGRES, Compiler, Reader, Statement
-from adapters.store.transaction import Job, Outcome, Transaction
+from adapters.store.transaction import HalfDone, Job, Outcome, Transaction
 from bot.errors import HeadwayError, Refused, StoreBusy, StoreUnusable
 
 T = TypeVar("T")
@@ -60,10 +60,6 @@ class Patience:
     def end(self) -> None:
         """Wait no more: whoever waits is told now."""
         self.busy_s = 0.0
-
-
-class _HalfDone(Exception):
-    """A job failed after it had written: its group needs savepoints."""
 
 
 class _Start:
@@ -156,7 +152,7 @@ class PostgresDatabase:
                 outcomes = [self._bare(connection, job, start, pipeline) for job in jobs]
                 start.row()
             return outcomes
-        except (psycopg.Error, _HalfDone) as error:
+        except (psycopg.Error, HalfDone) as error:
             if connection.closed or isinstance(error, _LOST_RACE):
                 raise
             connection.execute("ROLLBACK")
@@ -179,7 +175,7 @@ class PostgresDatabase:
             raise
         except Exception as error:
             if tx.has_written:
-                raise _HalfDone from error
+                raise HalfDone from error
             return Outcome(error=error)
 
     def _alone(self, connection: Connection, job: Job, start: _Start) -> Outcome:

@@ -24,7 +24,7 @@ from adapters.store.copies import Told, keep_before, nobody
 from adapters.store.leases import void_leases
 from adapters.store.mail import void_claims
 from adapters.store.statements import SQLITE, Compiler, Reader
-from adapters.store.transaction import AfterCommit, Job, Outcome, Transaction
+from adapters.store.transaction import AfterCommit, HalfDone, Job, Outcome, Transaction
 from bot.errors import HeadwayError, StoreBusy, StoreUnusable
 from bot.ports.clock import Clock
 
@@ -114,7 +114,7 @@ class SqliteDatabase:
         self._inodes: dict[Path, int] = {}
 
     def transact(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run the jobs in one transaction, each in its own savepoint, and commit.
+        """Run the jobs in one transaction and commit; what fails is undone alone.
 
         SQLite goes on with files that were removed or replaced under it, and all that it writes is
         lost at its end. Here it is told, and what is in the WAL is brought home while it can be.
@@ -128,8 +128,7 @@ class SqliteDatabase:
             )
             return [Outcome(error=gone)] * len(jobs)
         try:
-            self.connection.execute("BEGIN IMMEDIATE")
-            outcomes = [self._alone(job) for job in jobs]
+            outcomes = self._run(jobs)
             self.connection.execute("COMMIT")
         except sqlite3.Error as error:
             with suppress(sqlite3.Error):
@@ -167,6 +166,28 @@ class SqliteDatabase:
             if self._inodes.get(path, inode) != inode:
                 return False
         return True
+
+    def _run(self, jobs: Sequence[Job]) -> list[Outcome]:
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            return [self._bare(job) for job in jobs]
+        except HalfDone:
+            self.connection.execute("ROLLBACK")
+        self.connection.execute("BEGIN IMMEDIATE")
+        return [self._alone(job) for job in jobs]
+
+    def _bare(self, job: Job) -> Outcome:
+        tx = Transaction(self.connection, self._compiler, self._clock.now)
+        try:
+            return Outcome(job(tx))
+        except Exception as error:
+            if not self.connection.in_transaction:
+                # SQLite gave the whole transaction up (a full disk, an I/O error): all have lost.
+                raise
+            if tx.has_written:
+                raise HalfDone from error
+            is_driver = isinstance(error, sqlite3.Error)
+            return Outcome(error=translated(error, self._path) if is_driver else error)
 
     def _alone(self, job: Job) -> Outcome:
         connection = self.connection

@@ -3,6 +3,9 @@ A transaction as the store's jobs see it, on either database.
 
 Rule 1: a job reads first and writes last, so that most of what fails has written nothing.
 Rule 2: `now` is the store's clock: ours on SQLite, the database's on PostgreSQL.
+Rule 3: a group of jobs is first tried without savepoints. If one fails after it has written, all is
+        rolled back and the group is run again, each job in its own savepoint: so a job may be run
+        more than once, and does nothing but in its transaction.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +24,10 @@ class Outcome:
 
     result: Any = None
     error: BaseException | None = None
+
+
+class HalfDone(Exception):
+    """A job failed after it had written: its group needs savepoints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,7 @@ class Database(Protocol):
     """One database's way with transactions. Called from the writer's thread alone."""
 
     def transact(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run the jobs in one transaction, each in its own savepoint, and commit.
+        """Run the jobs in one transaction and commit; what fails is undone alone.
 
         Never raises: each job has its outcome, and all have an error if the commit fails.
         """

@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from sqlalchemy import select
 
 from adapters.store.tables import METADATA
-from bot.errors import IllegalMove, Refused
+from bot.errors import BadInput, IllegalMove, Refused
 from bot.goals.events import (
     Audited,
     Cancelled,
@@ -324,10 +325,11 @@ class RetentionContract:
         await set_room(bed, retention_days=7, workspace_days=3)
         by_room = await tidy(bed, Kept(90), dry=True)
         forced = await tidy(bed, Kept(9, is_forced=True), dry=True)
-        elsewhere = await tidy(bed, Kept(1, room="elsewhere"), dry=True)
         folders = await bed.retention.workspaces((goal.session, "unknown"), Kept(30))
 
-        assert [one["text"] for one in (by_default, by_room, forced, elsewhere)] == [0, 2, 0, 0]
+        assert [one["text"] for one in (by_default, by_room, forced)] == [0, 2, 0]
+        with pytest.raises(BadInput, match="no room 'elsewhere'"):
+            await tidy(bed, Kept(1, room="elsewhere"), dry=True)
         assert folders == (goal.session,)
 
     async def test_a_thread_that_goes_on_keeps_all_of_its_texts(self, bed: Bed) -> None:

@@ -7,16 +7,19 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
-from adapters.store import schema
+from adapters.store import queries, schema
 from adapters.store.open import Store, open_store
 from adapters.store.sqlite import Ownership, translated
+from adapters.store.tables import METADATA
+from adapters.store.transaction import Transaction
 from bot.errors import BadSettings, StoreBusy, StoreUnusable
 from bot.goals import machine
 from bot.goals.events import NoteLeft
@@ -26,6 +29,8 @@ from tests.adapters.store.clocks import HandClock, HandTime
 from tests.contracts.stores import Bed
 
 URL = "sqlite:///headway.db"
+_TOLD = METADATA.tables["told"]
+_TELL = queries.into(_TOLD)
 
 
 @pytest.fixture
@@ -112,6 +117,34 @@ async def test_a_full_disk_fails_every_caller_and_loses_nothing(store: Store, be
     assert "disk is full" in str(outcomes[0])
     assert rows == goals
     assert after.goal.seq == goals[0].seq + 1
+
+
+async def test_a_job_that_fails_half_done_is_undone_alone(store: Store) -> None:
+    def writes(key: str) -> Callable[[Transaction], str]:
+        def job(tx: Transaction) -> str:
+            tx.run(_TELL, key=key, at=1.0)
+            return key
+
+        return job
+
+    def breaks(tx: Transaction) -> None:
+        tx.run(_TELL, key="half", at=1.0)
+        raise ValueError("in the middle")
+
+    outcomes = await asyncio.gather(
+        store.writer.do(writes("before")),
+        store.writer.do(breaks),
+        store.writer.do(writes("after")),
+        store.writer.do(lambda tx: tx.run(_TELL, key="before", at=2.0)),
+        return_exceptions=True,
+    )
+    told = await store.writer.do(lambda tx: tx.all(select(_TOLD.c.key).order_by(_TOLD.c.key)))
+
+    assert outcomes[0] == "before"
+    assert isinstance(outcomes[1], ValueError)
+    assert outcomes[2] == "after"
+    assert isinstance(outcomes[3], StoreUnusable)
+    assert told == [("after",), ("before",)]
 
 
 async def test_a_commit_that_fails_fails_everyone_in_it(store: Store, bed: Bed) -> None:
