@@ -136,7 +136,7 @@ class Calls:
     def _prompt(self, request: ModelRequest) -> int:
         """Tokens of the prompt at most; what stands in every request is counted once."""
         if request.tools is self._offer.tools and request.system is self._offer.system:
-            return self._offer.tokens + estimate_tokens(messages=request.messages)
+            return self._offer.tokens + self._record.parsed.tokens(request.messages)
         return estimate_tokens(
             system=request.system, tools=request.tools, messages=request.messages
         )

@@ -20,6 +20,7 @@ from typing import Any, Final
 from bot.agent import prompts
 from bot.agent.results import result
 from bot.agent.transcript import Piece, Replied, Said, Transcript
+from bot.goals.estimate import MESSAGE_TOKENS, estimate_block
 from bot.goals.events import ToolStarted
 from bot.ports.journal import Line
 from bot.ports.model import Json
@@ -37,10 +38,30 @@ _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 
 @dataclass(slots=True)
 class Parsed:
-    """Contents that were parsed before, by hash."""
+    """What was made of contents before: blocks, which nobody changes, and their weight."""
 
     replies: dict[str, list[Block]] = field(default_factory=dict)
-    results: dict[str, str] = field(default_factory=dict)
+    results: dict[tuple[str, str, str], tuple[str, Block]] = field(default_factory=dict)
+    said: dict[Said, tuple[str, Block]] = field(default_factory=dict)
+    """With the texts that they were made of: a text may be forgotten in part under its hash."""
+    _tokens: dict[int, tuple[Block, int]] = field(default_factory=dict)
+    """By the block's identity, which holds as long as the block is kept here."""
+
+    def keep(self, block: Block) -> Block:
+        """Remember what it weighs."""
+        self._tokens[id(block)] = (block, estimate_block(block))
+        return block
+
+    def tokens(self, messages: Iterable[Json]) -> int:
+        """As `estimate_tokens` of those messages."""
+        total = 0
+        for message in messages:
+            total += MESSAGE_TOKENS
+            for block in message["content"]:
+                known = self._tokens.get(id(block))
+                is_same = known is not None and known[0] is block
+                total += known[1] if known and is_same else estimate_block(block)
+        return total
 
 
 def build(lines: Iterable[Line], contents: Mapping[str, str], *, goal: str) -> tuple[Json, ...]:
@@ -83,7 +104,7 @@ def messages(
         for seq in [seq for seq in left if seq < piece.seq]:
             out.user([_text(left.pop(seq))])
         if isinstance(piece, Said):
-            out.user([_text(_spoken(piece, contents))])
+            out.user([_said(piece, contents, parsed)])
         else:
             _add_reply(out, piece, contents, parsed)
     for text in left.values():
@@ -107,7 +128,7 @@ def blocks_of(reply: Replied, contents: Mapping[str, str], parsed: Parsed) -> li
         return [_text(prompts.REMOVED)]
     if known is None:
         known = parsed.replies[reply.content] = [
-            block for block in _loaded(raw) if _is_sendable(block)
+            parsed.keep(block) for block in _loaded(raw) if _is_sendable(block)
         ]
     return known
 
@@ -231,23 +252,23 @@ def _result(reply: Replied, use: str, contents: Mapping[str, str], parsed: Parse
     ended = reply.ended.get(use)
     if ended is None:
         return _filled(use, reply.started.get(use))
-    given = _given(ended.content, contents, parsed)
+    key = (use, ended.content, ended.outcome)
+    known, raw = parsed.results.get(key), contents.get(ended.content)
+    if known is not None and known[0] == raw:
+        return known[1]
+    given = prompts.REMOVED if raw is None else _given(raw)
     block: Block = {"type": "tool_result", "tool_use_id": use, "content": given}
     if ended.outcome != "ok":
         block["is_error"] = True
+    if raw is not None:
+        parsed.results[key] = (raw, parsed.keep(block))
     return block
 
 
-def _given(hash: str, contents: Mapping[str, str], parsed: Parsed) -> str:
+def _given(raw: str) -> str:
     """What a call gave, as the agent is told."""
-    raw = contents.get(hash)
-    if raw is None:
-        return prompts.REMOVED
-    known = parsed.results.get(hash)
-    if known is None:
-        text = result(raw).text
-        known = parsed.results[hash] = _sound(text) if text.strip() else prompts.NOTHING
-    return known
+    text = result(raw).text
+    return _sound(text) if text.strip() else prompts.NOTHING
 
 
 def _filled(use: str, started: ToolStarted | None) -> Block:
@@ -258,6 +279,16 @@ def _filled(use: str, started: ToolStarted | None) -> Block:
     else:
         text = prompts.UNKNOWN
     return {"type": "tool_result", "tool_use_id": use, "content": text, "is_error": True}
+
+
+def _said(said: Said, contents: Mapping[str, str], parsed: Parsed) -> Block:
+    text = contents.get(said.content) if said.content else ""
+    if text is None:
+        return _text(_spoken(said, contents))
+    known = parsed.said.get(said)
+    if known is None or known[0] != text:
+        known = parsed.said[said] = (text, parsed.keep(_text(_spoken(said, contents))))
+    return known[1]
 
 
 def _spoken(said: Said, contents: Mapping[str, str]) -> str:

@@ -29,6 +29,9 @@ TOOL_USE_TOKENS: Final = 500
 """What the API adds to the system prompt when there are tools, rounded up
 (https://platform.claude.com/docs/en/build-with-claude/tool-use: 290 to 410 by model)."""
 
+MESSAGE_TOKENS: Final = 4
+"""What says whose message it is, or so."""
+
 FRAME_TOKENS: Final = 8
 """Braces, quotes and the name of the long part of a block."""
 
@@ -44,21 +47,12 @@ def estimate_tokens(
     tools = tuple(tools)
     total = TOOL_USE_TOKENS if tools else 0
     total += sum(_of_json(tool) for tool in tools)
-    total += sum(_of_block(block) for block in system)
+    total += sum(estimate_block(block) for block in system)
     return total + sum(_of_message(message) for message in messages)
 
 
-def _of_message(message: Json) -> int:
-    content = message.get("content")
-    # Four tokens or so say whose message it is.
-    return 4 + (_of_text(content) if isinstance(content, str) else _of_blocks(content))
-
-
-def _of_blocks(content: Any) -> int:
-    return sum(_of_block(block) for block in content or ())
-
-
-def _of_block(block: Json) -> int:
+def estimate_block(block: Json) -> int:
+    """An upper bound of one content block's tokens."""
     kind = block.get("type")
     if kind == "image":
         return IMAGE_TOKENS
@@ -70,6 +64,16 @@ def _of_block(block: Json) -> int:
     around = _of_text("".join(f'"{key}":"{value}",' for key, value in block.items() if key != name))
     whole = _of_text(inner) if isinstance(inner, str) else _of_blocks(inner)
     return whole + FRAME_TOKENS + around
+
+
+def _of_message(message: Json) -> int:
+    content = message.get("content")
+    whole = _of_text(content) if isinstance(content, str) else _of_blocks(content)
+    return MESSAGE_TOKENS + whole
+
+
+def _of_blocks(content: Any) -> int:
+    return sum(estimate_block(block) for block in content or ())
 
 
 def _of_json(value: Json) -> int:

@@ -7,8 +7,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bot.agent.prompts import CUT, GO_ON, put_back
-from bot.agent.request import KEPT_COMPACTIONS, build
+from bot.agent.request import KEPT_COMPACTIONS, Parsed, build, messages
+from bot.agent.transcript import Transcript
 from bot.goals import events as e
+from bot.goals.estimate import estimate_tokens
 from bot.ports.model import Json
 from tests.bot.agent.journals import Session, sessions
 from tests.bot.agent.validity import assert_valid
@@ -44,14 +46,39 @@ def test_what_a_person_said_is_told_exactly_once(session: Session) -> None:
     assume(not any(isinstance(event, e.Compacted) for event in own))
     assume(not session.folds[goal].own.open_call)
 
-    messages = build(session.lines, session.contents, goal=goal)
+    told = build(session.lines, session.contents, goal=goal)
 
-    text = json.dumps(messages)
+    text = json.dumps(told)
     assume(text.count('"compaction"') < KEPT_COMPACTIONS)
-    is_alone = messages[-1]["role"] == "assistant"
+    is_alone = told[-1]["role"] == "assistant"
     for words in said:
         mark = words.split(" ")[0]
         assert not mark or text.count(mark) == 1 or (is_alone and mark not in text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(sessions(), st.data())
+def test_what_is_remembered_of_a_conversation_tells_and_weighs_the_same(
+    session: Session, data: st.DataObject
+) -> None:
+    goal = session.lines[0].goal
+    transcript, parsed, contents = Transcript(goal), Parsed(), dict(session.contents)
+    changed = data.draw(st.lists(st.sampled_from(sorted(contents)), max_size=3, unique=True))
+    is_gone = data.draw(st.booleans())
+
+    for place, line in enumerate(session.lines):
+        transcript.feed(line)
+        if place == len(session.lines) // 2:
+            for hash in changed:
+                if is_gone:
+                    del contents[hash]
+                elif not contents[hash].startswith(("[", "{")):
+                    contents[hash] = "(forgotten) in part"
+        pieces = transcript.own.pieces
+        remembered = messages(pieces, contents, parsed=parsed)
+
+        assert remembered == messages(pieces, contents)
+        assert parsed.tokens(remembered) == estimate_tokens(messages=remembered)
 
 
 @settings(max_examples=100, deadline=None)
