@@ -126,8 +126,9 @@ def _line(key: str, one: Total, manner: Manner) -> str:
     shown = money(one, manner)
     if one.unpriced_tokens:
         shown += manner.texts("spend.unpriced", tokens=count(one.unpriced_tokens))
+    calls = manner.texts("spend.call" if one.calls == 1 else "spend.calls", n=one.calls)
     tokens = count(one.tokens)
-    return manner.texts(key, name=one.name, money=shown, calls=one.calls, tokens=tokens)
+    return manner.texts(key, name=one.name, money=shown, calls=calls, tokens=tokens)
 
 
 def _goal(bill: Bill, manner: Manner) -> str:
