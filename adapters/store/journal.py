@@ -16,7 +16,7 @@ from adapters.store.moves import (
     write_answer,
     write_contents,
     write_goal,
-    write_move,
+    write_moves,
     write_opened,
     write_tasks,
 )
@@ -105,7 +105,7 @@ class StoreJournal:
             writes = Writes()
             write_opened(writes, moved.goal, event.reopens)
             write_contents(writes, event.session, contents, at)
-            write_move(writes, move, self._limits_hash)
+            write_moves(writes, (move,), self._limits_hash)
             write_handled(writes, handled, at)
             applied = Applied(moved.goal, (entry,), moved.instructions)
             write_answer(writes, reply, applied, at)
@@ -172,11 +172,10 @@ class StoreJournal:
         after = moves[-1].after if moves else goal
         writes = Writes()
         if moves:
-            write_goal(writes, after)
+            write_goal(writes, goal, after)
         if not fenced or is_last:
             write_contents(writes, goal.session, unit.contents, at, unit.events)
-        for move in moves:
-            write_move(writes, move, self._limits_hash, watch.here.room)
+        write_moves(writes, moves, self._limits_hash, watch.here.room)
         watch.write(writes, moves)
         if unit.tasks is not None and not fenced:
             write_tasks(writes, after, unit.tasks, at)

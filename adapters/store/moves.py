@@ -5,7 +5,7 @@ Rule 1: nothing is read here and nothing runs here: moves in, writes out.
 Rule 2: the match over events names every one, so that a new one is not forgotten.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -104,31 +104,27 @@ def write_opened(writes: Writes, goal: Goal, reopens: str) -> None:
     writes.add(queries.INSERT_LEASE, goal=goal.id, epoch=0, worker="", until=0.0)
 
 
-def write_goal(writes: Writes, goal: Goal) -> None:
-    """The goal's row as it is now."""
-    writes.add(queries.UPDATE_GOAL, of_goal=goal.id, **_mirrored(goal))
+def write_goal(writes: Writes, before: Goal | None, goal: Goal) -> None:
+    """The goal's row as it is now; `before` is the row as it is there, where that is known."""
+    if before is not None and _asked(before) == _asked(goal):
+        writes.add(queries.GO_ON_GOAL, of_goal=goal.id, seq=goal.seq, data=codec.dump_goal(goal))
+    else:
+        writes.add(queries.UPDATE_GOAL, of_goal=goal.id, **_mirrored(goal))
 
 
-def write_move(writes: Writes, move: Move, limits: str, room: str = "") -> None:
-    """The journal's entry and the rows that move with it; `room`: where its calls are charged."""
+def write_moves(writes: Writes, moves: Sequence[Move], limits: str, room: str = "") -> None:
+    """The journal's entries and the rows that move with them; `room`: where calls are charged."""
+    if not moves:
+        return
+    rows = [_entry_row(move, limits) for move in moves]
+    numbered = {f"{name}_{n}": value for n, row in enumerate(rows) for name, value in row.items()}
+    writes.add(queries.insert_events(len(rows)), **numbered)
+    for move in moves:
+        _write_rows(writes, move, room)
+
+
+def _write_rows(writes: Writes, move: Move, room: str) -> None:
     goal, entry = move.after, move.entry
-    writes.add(
-        queries.INSERT_EVENT,
-        goal=goal.id,
-        seq=entry.seq,
-        session=goal.session,
-        kind=codec.kind_of(entry.event),
-        at=entry.event.at,
-        turn=goal.turn,
-        revision=goal.revision,
-        before=entry.before.value if entry.before else None,
-        after=entry.after.value,
-        rule=entry.rule,
-        data=codec.dump_event(entry.event),
-        changes=codec.dump_changes(entry.changes),
-        limits=limits,
-        version=codec.SCHEMA,
-    )
     follow(writes, goal, entry)
     if move.before is not None and "ledger" in entry.changes:
         charge(writes, move.before, goal, entry, room)
@@ -210,6 +206,33 @@ def write_tasks(writes: Writes, goal: Goal, tasks: Iterable[Task], at: float) ->
 
 
 _PLANNER: Final = "agent"
+
+
+def _entry_row(move: Move, limits: str) -> dict[str, object]:
+    goal, entry = move.after, move.entry
+    return {
+        "goal": goal.id,
+        "seq": entry.seq,
+        "session": goal.session,
+        "kind": codec.kind_of(entry.event),
+        "at": entry.event.at,
+        "turn": goal.turn,
+        "revision": goal.revision,
+        "before": entry.before.value if entry.before else None,
+        "after": entry.after.value,
+        "rule": entry.rule,
+        "data": codec.dump_event(entry.event),
+        "changes": codec.dump_changes(entry.changes),
+        "limits": limits,
+        "version": codec.SCHEMA,
+    }
+
+
+def _asked(goal: Goal) -> tuple[object, ...]:
+    """What of the goal stands in columns of its own, beside `seq`."""
+    return (
+        goal.state, goal.due_at, goal.turn, goal.revision, goal.objective, goal.closed_at
+    )  # fmt: skip
 
 
 def _mirrored(goal: Goal) -> dict[str, object]:

@@ -4,6 +4,7 @@ The hot path's statements: what a unit of a goal reads and writes.
 Parameters that pick rows are named `of_*`; all others are column values.
 """
 
+from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -89,7 +90,20 @@ UPDATE_GOAL: Final = set_in(
 OWN_GOAL: Final = set_in(GOAL, "owner").where(GOAL.c.id == bindparam("of_goal"))
 """Apart from the rest, because the column has an index and hardly ever changes."""
 DELETE_OFFER: Final = delete(_T["offer"]).where(_T["offer"].c.goal == bindparam("of_goal"))
-INSERT_EVENT: Final = into(EVENT, without=("position",))
+GO_ON_GOAL: Final = set_in(GOAL, "seq", "data").where(GOAL.c.id == bindparam("of_goal"))
+"""Of a move that changes no column which a query asks for: no index has to follow."""
+
+_ENTRY: Final = tuple(c.name for c in EVENT.columns if c.name != "position")
+
+
+@cache
+def insert_events(count: int) -> Insert:
+    """So many entries at once, in order; a parameter is called `COLUMN_NUMBER`, from 0 on."""
+    rows: list[dict[str, Any]] = [
+        {name: bindparam(f"{name}_{n}") for name in _ENTRY} for n in range(count)
+    ]
+    return insert(EVENT).values(rows).inline()
+
 
 _content: Final = into(CONTENT)
 INSERT_CONTENT: Final = _content.on_conflict_do_update(

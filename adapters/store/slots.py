@@ -15,7 +15,7 @@ from typing import Any, Final
 from sqlalchemy import bindparam, func, select, text
 
 from adapters.store import codec, queries
-from adapters.store.moves import Move, decide, write_goal, write_move
+from adapters.store.moves import Move, decide, write_goal, write_moves
 from adapters.store.statements import Reader, Writes
 from adapters.store.tallies import Guard, here_of
 from adapters.store.transaction import Transaction
@@ -92,8 +92,8 @@ def let_go(tx: Transaction, guard: Guard, limits: Limits, limits_hash: str) -> t
 
 
 def _write(writes: Writes, move: Move, limits_hash: str, room: str) -> None:
-    write_goal(writes, move.after)
-    write_move(writes, move, limits_hash, room)
+    write_goal(writes, None, move.after)
+    write_moves(writes, (move,), limits_hash, room)
 
 
 def _check_asks(tx: Transaction, caps: Caps, owner: str) -> None:

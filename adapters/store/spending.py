@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, case, exists, func, select, text
 
 from adapters.store import codec, queries
 from adapters.store.journal import check_waiting
-from adapters.store.moves import decide, write_goal, write_move
+from adapters.store.moves import decide, write_goal, write_moves
 from adapters.store.people import write_notes
 from adapters.store.readers import Readers
 from adapters.store.slots import let_go
@@ -237,8 +237,8 @@ class StoreSpending:
     ) -> None:
         writes = Writes()
         for move in decide(goal, (WaitFired(wait.id, why),), at, self._limits):
-            write_goal(writes, move.after)
-            write_move(writes, move, self._limits_hash, here.room)
+            write_goal(writes, None, move.after)
+            write_moves(writes, (move,), self._limits_hash, here.room)
         tx.write(writes)
 
     def _say(

@@ -20,7 +20,7 @@ from bot.errors import StoreUnusable
 
 T = TypeVar("T")
 
-LINGER_S: Final = 0.03
+LINGER_S: Final = 0.04
 """A COMMIT costs as much CPU as the rows of its units. Where waiting this long has brought more units
 to share it, the writer waits again, which callers who wait for a model do not notice."""
 WORTH: Final = 0.2

@@ -14,6 +14,7 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final, Protocol
 
 from bot.agent import audit_request as asked
@@ -61,6 +62,12 @@ class AuditSettings:
     """Of one attempt; waiting for the endpoint's limiter is not counted."""
     losses_in_a_row: int = 3
     """Replies lost in flight, one after the other, that fail an audit."""
+
+
+@cache
+def _same_for_all() -> int:
+    """Tokens at most of what stands in every audit's request."""
+    return estimate_tokens(system=asked.SYSTEM, tools=asked.TOOLS)
 
 
 class Gates(Protocol):
@@ -222,9 +229,7 @@ class _Audit:
     async def _start(self, request: ModelRequest) -> str | None:
         """Reserve the call; None where the goal does not make it."""
         call, settings = self._ids(), self._settings
-        prompt = estimate_tokens(
-            system=request.system, tools=request.tools, messages=request.messages
-        )
+        prompt = _same_for_all() + estimate_tokens(messages=request.messages)
         models = (settings.model, *settings.fallback_models)
         most = dearest(self._model, models, prompt, request.max_tokens)
         try:

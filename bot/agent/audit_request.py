@@ -81,6 +81,9 @@ TOOL: Final[Json] = {
         "required": ["verdict", "note", "evidence"],
     },
 }
+
+SYSTEM: Final[tuple[Json, ...]] = ({"type": "text", "text": INSTRUCTIONS},)
+TOOLS: Final[tuple[Json, ...]] = (TOOL,)
 CHOICE: Final[Json] = {"type": "tool", "name": "verdict", "disable_parallel_tool_use": True}
 
 
@@ -142,8 +145,8 @@ def audit_request(
         model=model,
         max_tokens=MAX_TOKENS,
         messages=({"role": "user", "content": [{"type": "text", "text": told(seen)}]},),
-        system=({"type": "text", "text": INSTRUCTIONS},),
-        tools=(TOOL,),
+        system=SYSTEM,
+        tools=TOOLS,
         tool_choice=CHOICE,
         timeout_s=timeout_s,
         goal=goal,
