@@ -34,7 +34,7 @@ T = TypeVar("T")
 BUSY_MS: Final = 5_000
 CHECK_S: Final = 2.0
 """The integrity check at the start looks no longer than this."""
-WAL_PAGES: Final = 1_000
+WAL_PAGES: Final = 4_000
 WAL_KEPT_BYTES: Final = 64 * 1024 * 1024
 CACHE_KIB: Final = 64 * 1024
 

@@ -36,10 +36,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 INTERRUPTED: Final = 130
-GARBAGE_AT: Final = (20_000, 20, 100)
+GARBAGE_AT: Final = (60_000, 20, 100)
 """New objects before a look for garbage, and looks before one at all that is older: Python's 700, 10
 and 10 cost a tenth of the start and of each turn."""
-SWITCH_S: Final = 0.0005
+SWITCH_S: Final = 0.001
 """The store's writer lets go of the interpreter at each statement. Python's default lets a busy loop
 keep it for 5 ms each time."""
 EPILOG: Final = (
