@@ -147,7 +147,8 @@ async def test_nothing_is_claimed_or_sent_until_the_hold_is_released(place: Plac
 
         leases = await store.leases.claim("w", limit=100)
         posts = await store.outbox.claim("console", limit=100)
-        assert {lease.goal.session for lease in leases} == {
+        found = {lease.goal.session for lease in leases}
+        assert found - _due_by_now(place.kept) == {
             place.kept.sessions[name] for name in ("streaming", "in_a_tool")
         }
         assert posts
@@ -374,7 +375,7 @@ async def test_on_postgres_the_restored_workspaces_are_at_home_where_they_are_no
     load(RELEASE, tmp_path / "state" / "headway.db", url)
     place = Place(url, tmp_path / "state", other, tmp_path / "other", None, is_shared=True)  # type: ignore[arg-type]
     async with place.store(home="old-home") as store:
-        assert len(await store.leases.claim("w", limit=100)) == 2
+        before = {lease.goal.id for lease in await store.leases.claim("w", limit=100)}
         folder = place.back_up()
 
     place.restore(folder, Origin(1.0, "0.9.0", "old-home", "new-home"))
@@ -383,7 +384,9 @@ async def test_on_postgres_the_restored_workspaces_are_at_home_where_they_are_no
         await store.holds.release(RESTORE)
         assert await store.leases.claim("w", limit=100) == ()
     async with place.store(other=True, home="new-home") as store:
-        assert len(await store.leases.claim("w", limit=100)) == 2
+        after = {lease.goal.id for lease in await store.leases.claim("w", limit=100)}
+        assert len(after) >= 2
+        assert after >= before
 
 
 def test_a_copy_tells_how_far_it_is(tmp_path: Path) -> None:
@@ -453,3 +456,8 @@ def _kept_goals(place: Place) -> int:
             row = database.execute(query.format("")).fetchone()
     assert row is not None
     return int(row[0])
+
+
+def _due_by_now(kept: Kept) -> set[str]:
+    """Threads whose goals were parked when the release was killed, and wait for a time that passes."""
+    return {kept.sessions[name] for name in ("waiting", "deciding")}
