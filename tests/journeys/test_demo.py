@@ -1,13 +1,10 @@
 """`headway demo` as a newcomer meets it: in a pipe, on a terminal, interrupted, without a sandbox."""
 
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +14,7 @@ import pytest
 
 from adapters.sandbox.bubblewrap import find_bwrap
 from tests.peers.messages_api import KEY, started
+from tests.peers.terminal import on_a_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADWAY = [sys.executable, "-c", "from bot.cli import main; main()"]
@@ -117,9 +115,10 @@ def test_a_goal_is_killed_goes_on_asks_and_completes_in_a_pipe(newcomer: dict[st
 
 
 def test_on_a_terminal_the_person_decides(newcomer: dict[str, str]) -> None:
-    screen = _on_a_terminal([*HEADWAY, "demo"], newcomer, {"Your answer": "7\n", "q ends": "2\n"})
+    answers = [("Your answer", "7\n"), ("q ends", "2\n")]
 
-    code, told = screen
+    code, told = on_a_terminal([*HEADWAY, "demo"], newcomer, answers, longest_s=LONGEST_S)
+
     assert code == 0, told
     assert "keep it" in told
     assert "auth-3.log was kept" in told
@@ -128,7 +127,9 @@ def test_on_a_terminal_the_person_decides(newcomer: dict[str, str]) -> None:
 
 
 def test_q_ends_the_demo_and_says_so(newcomer: dict[str, str]) -> None:
-    code, told = _on_a_terminal([*HEADWAY, "demo"], newcomer, {"Your answer": "q\n"})
+    code, told = on_a_terminal(
+        [*HEADWAY, "demo"], newcomer, [("Your answer", "q\n")], longest_s=LONGEST_S
+    )
 
     assert code == 130
     assert "Ended by you" in told
@@ -202,30 +203,3 @@ def _looks_whole(environment: dict[str, str], told: str) -> None:
     assert code == 0, trace
     assert "audit" in trace.lower()
     assert KEY not in (folder / "headway.toml").read_text("utf-8")
-
-
-def _on_a_terminal(
-    command: list[str], environment: dict[str, str], answers: dict[str, str]
-) -> tuple[int, str]:
-    """Run on a pseudo-terminal; each prompt is answered once, in order. The code and the screen."""
-    pid, screen = pty.fork()
-    if pid == 0:
-        os.execvpe(command[0], command, environment)
-    told, waiting, looked = b"", list(answers.items()), 0
-    until = time.monotonic() + LONGEST_S
-    while time.monotonic() < until:
-        ready, _, _ = select.select([screen], [], [], 0.2)
-        if not ready:
-            continue
-        try:
-            told += os.read(screen, 65536)
-        except OSError:
-            break
-        if waiting and waiting[0][0].encode() in told[looked:]:
-            looked = len(told)
-            os.write(screen, waiting.pop(0)[1].encode())
-    else:
-        os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    os.close(screen)
-    return os.waitstatus_to_exitcode(status), told.decode("utf-8", "replace")
