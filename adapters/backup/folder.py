@@ -15,11 +15,20 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from adapters.backup import manifest
 from adapters.backup.manifest import Manifest
 from adapters.backup.tree import Told, read_tree
-from bot.errors import BadInput, HeadwayError, StoreUnusable
+from bot.errors import BadInput, StoreUnusable
+
+_NOT_DONE: Final = "The backup {} cannot be made or read"
+_MENDS: Final = {
+    errno.ENOSPC: "free some space, or name another disk",
+    errno.EDQUOT: "free some space, or name another disk",
+    errno.EACCES: "mend its rights",
+    errno.EPERM: "mend its rights",
+}
 
 
 @contextmanager
@@ -30,9 +39,9 @@ def new_folder(place: Path) -> Iterator[Path]:
         BadInput: something is there already, or another backup to it is being made.
         StoreUnusable: it cannot be made or written.
     """
-    _refuse_taken(place)
-    part = place.with_name(f".{place.name}.unfinished")
-    with _spoken_of(place), contextlib.ExitStack() as stack:
+    with spoken_of(_NOT_DONE.format(place)), contextlib.ExitStack() as stack:
+        _refuse_taken(place)
+        part = place.with_name(f".{place.name}.unfinished")
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         part.mkdir(mode=0o700, exist_ok=True)
         handle = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -88,7 +97,7 @@ def verify(folder: Path, told: Manifest, progress: Told) -> None:
     Raises:
         StoreUnusable: a file is missing, altered or too much.
     """
-    with _spoken_of(folder):
+    with spoken_of(_NOT_DONE.format(folder)):
         wrong = manifest.differences(told, read_tree(folder, progress))
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
@@ -97,15 +106,27 @@ def verify(folder: Path, told: Manifest, progress: Told) -> None:
         )
 
 
+@contextmanager
+def spoken_of(what: str) -> Iterator[None]:
+    """The system's errors as ours; `what` tells what cannot be done.
+
+    Raises:
+        StoreUnusable: it cannot; the mend is what this error needs.
+    """
+    try:
+        yield
+    except OSError as error:
+        mend = _MENDS.get(error.errno or 0, "name another place")
+        raise StoreUnusable(f"{what} ({error.strerror}): {mend}.") from error
+
+
 def _refuse_taken(place: Path) -> None:
     try:
         is_taken = bool(os.listdir(place))
     except FileNotFoundError:
         return
     except NotADirectoryError:
-        is_taken = True
-    except OSError as error:
-        raise StoreUnusable(f"{place} cannot be looked at ({error.strerror}): mend its rights.") from error  # fmt: skip
+        is_taken = os.path.lexists(place)
     if is_taken:
         raise BadInput(
             f"{place} is there already and is not empty: name a folder that is not there yet."
@@ -118,21 +139,6 @@ def _emptied(folder: Path) -> None:
             shutil.rmtree(entry.path)
         else:
             os.unlink(entry.path)
-
-
-@contextmanager
-def _spoken_of(place: Path) -> Iterator[None]:
-    """The system's errors as ours."""
-    try:
-        yield
-    except HeadwayError:
-        raise
-    except OSError as error:
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        mend = "free some space, or name another disk" if is_full else "mend its rights"
-        raise StoreUnusable(
-            f"The backup {place} cannot be made or read ({error.strerror}): {mend}."
-        ) from error
 
 
 def _flush(folder: Path) -> None:

@@ -9,7 +9,6 @@ Rule 3: nothing is replaced before the backup has been read to its end and found
         state folder, and nothing starts there.
 """
 
-import errno
 import json
 import shutil
 import time
@@ -30,7 +29,7 @@ from adapters.store.copies import nobody
 from adapters.store.look import look
 from adapters.store.open import is_shared
 from adapters.store.restored import Origin
-from bot.errors import BadInput, HeadwayError, StoreUnusable
+from bot.errors import BadInput, StoreUnusable
 from bot.ports.restored import RestoreReport
 from bot.settings import Settings
 from bot.wiring.folder import NAME, UNFINISHED, identity, known_identity, owned
@@ -98,7 +97,7 @@ def restore(settings: Settings, place: Path, told: Told, *, replaces: bool = Fal
     _refuse_other_kind(settings, manifest)
     size = sum(entry.size for entry in manifest.entries)
     folders.verify(place, manifest, _summed("checking", size, told))
-    with _spoken_of(settings.state_dir):
+    with folders.spoken_of(f"The state in {settings.state_dir} cannot be restored"):
         settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         with owned(settings.state_dir):
             return _restore(settings, place, manifest, told, replaces=replaces)
@@ -347,18 +346,3 @@ def _summed(what: str, total: int, told: Told) -> Callable[[int], None]:
         told(what, done, total)
 
     return more
-
-
-@contextmanager
-def _spoken_of(state_dir: Path) -> Iterator[None]:
-    """The system's errors as ours."""
-    try:
-        yield
-    except HeadwayError:
-        raise
-    except OSError as error:
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        mend = "free some space" if is_full else "mend its rights"
-        raise StoreUnusable(
-            f"The state in {state_dir} cannot be restored ({error.strerror}): {mend}."
-        ) from error

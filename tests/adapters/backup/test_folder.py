@@ -50,6 +50,18 @@ def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
     assert (tmp_path / "backup" / manifests.FILE).is_file()
 
 
+@pytest.mark.parametrize("place", ["file/backup", "x" * 300])
+def test_a_place_where_nothing_can_be_is_told_with_another_place_as_the_mend(
+    tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "file").write_text("x")
+
+    with pytest.raises(StoreUnusable, match="name another place"):
+        _made(tmp_path / place)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 @pytest.mark.parametrize("taken", ["file", "folder"])
 def test_a_place_that_is_taken_is_refused(tmp_path: Path, taken: str) -> None:
     place = tmp_path / "backup"
