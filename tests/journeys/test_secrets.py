@@ -131,7 +131,7 @@ def drive(bot: Bot, api: BlockingMessagesApi) -> None:
 
 
 def test_no_planted_secret_is_found_anywhere(
-    begin: Begin, api: BlockingMessagesApi, key_file: Path, tmp_path: Path, sandbox: str
+    begin: Begin, api: BlockingMessagesApi, key_file: Path, tmp_path: Path
 ) -> None:
     bot = begin(
         api, command=RAISING, api_key=API_KEY, log_level="debug", secret_key_file=key_file,
@@ -169,10 +169,9 @@ def test_no_planted_secret_is_found_anywhere(
     calls = [{**call, "key": "", "error": ""} for call in api.calls()]
     assert leaks(json.dumps(calls)) == [], "The model is told nothing either."
     assert re.search(r"Max core file size +0 +0 ", limits), "No dump holds a key."
-    if sandbox == "bubblewrap":
-        env = outputs["headway trace G1 --json"]
-        assert "HOME=" in env
-        assert "API_KEY" not in env
+    env = outputs["headway trace G1 --json"]
+    assert "HOME=" in env
+    assert "API_KEY" not in env
 
 
 @pytest.mark.postgres

@@ -1,7 +1,6 @@
 """A sandbox that does not work says why, and how to mend it."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -169,8 +168,7 @@ def test_having_no_sandbox_is_named_loudly(tmp_path: Path) -> None:
 
 async def test_hidden_folders_stay_hidden_in_a_system_folder(tmp_path: Path) -> None:
     hidden = "/usr/share/doc"
-    if not os.listdir(hidden) or shutil.which("bash") is None:
-        pytest.skip("nothing to hide here")
+    assert os.listdir(hidden), "It was there to be hidden."
     sandbox = Bubblewrap(tmp_path, hidden=(hidden,))
     session = await sandbox.open("G1", "workspace")
 
