@@ -18,7 +18,9 @@ from bot.errors import BadInput
 from bot.ports.chat import Speaker
 from bot.ports.holds import ALL, RESTORE, Hold, Holds
 from bot.ports.mail import Rooms
+from bot.ports.secrets import Sealing
 from bot.settings import Settings
+from bot.wiring.caps import guard_of
 from bot.wiring.folder import owned, prepare_folder
 from bot.wiring.upkeep import keep_before
 from scheduler.control import Request
@@ -115,8 +117,11 @@ class HoldDesk:
 
 
 @asynccontextmanager
-async def own_store(settings: Settings) -> AsyncIterator[Store]:
+async def own_store(settings: Settings, sealing: Sealing | None = None) -> AsyncIterator[Store]:
     """The store of a state folder that nobody else owns, for the life of the context.
+
+    Args:
+        sealing: has the keys of its secrets; without it none is opened.
 
     Raises:
         AlreadyOwned: somebody does: ask them.
@@ -131,6 +136,8 @@ async def own_store(settings: Settings) -> AsyncIterator[Store]:
                 clock=WallClock(),
                 limits=settings.limits,
                 state_dir=settings.state_dir,
+                sealing=sealing,
+                guard=guard_of(settings),
                 before=partial(keep_before, settings),
             )
         )

@@ -6,20 +6,18 @@ Rule: the process that owns the state folder makes the change, and knows the val
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from adapters.clock import WallClock
 from adapters.keys.sealing import KeySealing
 from adapters.keys.source import KeyFile, KeySetting, KeySource
 from adapters.store.look import look
-from adapters.store.open import open_store
 from adapters.store.reading import open_for_reading
 from bot.errors import HeadwayError, SecretsUnusable
 from bot.ports.secrets import Named, Secrets
 from bot.redaction import Redactor
 from bot.settings import Settings
-from bot.wiring.folder import owned, prepare_folder
+from bot.wiring.holding import own_store
 from scheduler.control import Answer, Request
 
 log = logging.getLogger(__name__)
@@ -63,18 +61,7 @@ async def own_secrets(settings: Settings) -> AsyncIterator[Secrets]:
         AlreadyOwned: somebody does: ask them.
         StoreBusy, StoreUnusable.
     """
-    prepare_folder(settings)
-    async with AsyncExitStack() as stack:
-        stack.enter_context(owned(settings.state_dir))
-        store = await stack.enter_async_context(
-            open_store(
-                settings.database_url,
-                clock=WallClock(),
-                limits=settings.limits,
-                state_dir=settings.state_dir,
-                sealing=sealing_of(settings),
-            )
-        )
+    async with own_store(settings, sealing_of(settings)) as store:
         yield store.secrets
 
 
