@@ -7,7 +7,7 @@ from typing import Final
 from bot.chat.amounts import count, usd
 from bot.chat.facts import Facts, Manner
 from bot.chat.times import moment
-from bot.goals.goal import Goal, State, Wait
+from bot.goals.goal import FINAL, Goal, State, Wait
 from bot.goals.money import NANO
 from bot.ports.chat import Shape
 from bot.ports.mail import Due
@@ -15,9 +15,7 @@ from bot.ports.mail import Due
 WARN_AT: Final = 0.8
 """Of a limit, from which on the status message says so (design, "Money")."""
 _SETTINGS: Final = {"usd": "cap_{scope}_usd", "tokens": "cap_{scope}_tokens"}
-_QUIET: Final = frozenset(
-    {State.OVER_BUDGET, State.BLOCKED, State.COMPLETE, State.CANCELLED}
-)  # fmt: skip
+_QUIET: Final = FINAL | {State.OVER_BUDGET, State.BLOCKED}
 """States whose message tells what was spent, or where nothing more is."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from bot.chat import views
-from bot.chat.desk import Desk
+from bot.chat.desk import LIVE, Desk, Told
 from bot.chat.facts import gather
 from bot.chat.forgetting import ForgetCommands
 from bot.chat.heard import Heard, goal_id
@@ -41,10 +41,6 @@ from bot.ports.mail import Thread
 
 CONFIRM_S = 60.0
 """How long the first `cancel` waits for its second (manners.md)."""
-LIVE = tuple(state.value for state in State if state not in (State.COMPLETE, State.CANCELLED))
-
-Told = Callable[[Applied], str]
-"""What is answered, from what was done."""
 
 
 class Commands:

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Final
 
 from bot.chat.allow_list import AllowList
+from bot.chat.desk import LIVE, Wake
 from bot.chat.facts import Manner
 from bot.errors import HeadwayError, IllegalMove, Refused
 from bot.goals.events import OwnerLost
 from bot.goals.goal import Goal, State
-from bot.goals.instructions import Instruction
 from bot.ports.chat import Place
 from bot.ports.doors import Notices
 from bot.ports.journal import Journal, Unit
@@ -26,17 +26,12 @@ from bot.ports.people import Answer, Note
 
 log = logging.getLogger(__name__)
 
-LIVE: Final = tuple(
-    state.value for state in State if state not in (State.COMPLETE, State.CANCELLED)
-)
 MOVING: Final = frozenset(
     {State.READY, State.WORKING, State.AUDITING, State.WAITING, State.DECIDING}
 )
 """States that a lost owner ends; the others rest already."""
 FOREVER_S: Final = float("inf")
 _LINE_CHARS: Final = 72
-
-Wake = Callable[[str, Sequence[Instruction]], None]
 
 
 class Departures:

@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from bot.chat.allow_list import AllowList
 from bot.chat.facts import Manner
 from bot.chat.heard import Heard
-from bot.goals.goal import Goal
+from bot.goals.events import Event
+from bot.goals.goal import FINAL, Goal, State
 from bot.goals.instructions import Instruction
 from bot.goals.money import NANO, Budget
 from bot.ports.chat import Place
@@ -15,10 +16,16 @@ from bot.ports.clock import Clock
 from bot.ports.doors import Claims, Notices, Offers
 from bot.ports.forgetting import Forgetting
 from bot.ports.holds import Holds
-from bot.ports.journal import Journal
+from bot.ports.journal import Applied, Content, Journal
 from bot.ports.mail import Inbox, Outbox, Rooms, Thread
 from bot.ports.people import Answer, Note
 from bot.ports.spending import Spending
+
+LIVE: Final = tuple(state.value for state in State if state not in FINAL)
+"""States of goals that have not ended, as `Rooms.goals` takes them."""
+
+Told = Callable[[Applied], str]
+"""What is answered, from what was done."""
 
 Wake = Callable[[str, Sequence[Instruction]], None]
 """Told after a commit: the goal may be due, and what was asked for (a turn to stop)."""
@@ -26,6 +33,19 @@ Wake = Callable[[str, Sequence[Instruction]], None]
 
 class Doors(Claims, Offers, Notices, Protocol):
     """Claims, offers and notices: one keeper has all three."""
+
+
+class Commit(Protocol):
+    """Commits what a message caused, with what is answered: `Commands.commit`."""
+
+    async def __call__(
+        self,
+        heard: Heard,
+        goal: Goal,
+        *events: Event,
+        contents: tuple[Content, ...] = (),
+        told: Told | None = None,
+    ) -> None: ...
 
 
 def _nothing() -> None:

@@ -6,38 +6,18 @@ changes, and the owner is shown both texts.
 """
 
 from dataclasses import replace
-from typing import Protocol
 
 from bot.chat import views
-from bot.chat.desk import Desk
+from bot.chat.desk import Commit, Desk
 from bot.chat.heard import Heard, goal_id
 from bot.chat.parse import Command, parse
 from bot.chat.rights import Act, may
 from bot.chat.verbs import START
 from bot.errors import BadInput
-from bot.goals.events import Event, ObjectiveEdited
+from bot.goals.events import ObjectiveEdited
 from bot.goals.goal import Goal
 from bot.ports.chat import edit_of
-from bot.ports.journal import Applied, Content
-
-
-class Told(Protocol):
-    """What is answered, from what was done."""
-
-    def __call__(self, applied: Applied, /) -> str: ...
-
-
-class Commit(Protocol):
-    """Commits what a message caused, with what is answered."""
-
-    async def __call__(
-        self,
-        heard: Heard,
-        goal: Goal,
-        *events: Event,
-        contents: tuple[Content, ...] = (),
-        told: Told | None = None,
-    ) -> None: ...
+from bot.ports.journal import Content
 
 
 class Edits:
@@ -59,7 +39,6 @@ class Edits:
             "old": views.quoted(there.get(goal.objective, "")),
             "new": views.quoted(content.text),
         }
-        people = await desk.rooms.people([goal.owner])
         # What is said about it is said in the goal's own thread.
         place = heard.message.place
         opened = replace(place, thread=place.thread or edit_of(heard.message))
@@ -69,6 +48,7 @@ class Edits:
             edited = ObjectiveEdited(heard.person, content.hash)
             await self._commit(near, goal, edited, contents=(content,), told=lambda _: text)
             return
+        people = await desk.rooms.people([goal.owner])
         owner = people[goal.owner].name if goal.owner in people else ""
         text = texts(
             "said.edit_kept",

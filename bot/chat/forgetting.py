@@ -9,12 +9,12 @@ Rule 2: a text is gone in the transaction that stored its removal; what follows 
 from dataclasses import replace
 from typing import Final
 
-from bot.chat.desk import Desk
+from bot.chat.desk import LIVE, Desk
 from bot.chat.heard import Heard, goal_id
 from bot.chat.parse import Command
 from bot.errors import Refused
 from bot.goals.events import Paused
-from bot.goals.goal import Goal, State
+from bot.goals.goal import Goal
 from bot.ports.chat import Incoming, removal_of
 from bot.ports.forgetting import Wanted
 from bot.ports.journal import Reply, Unit
@@ -25,9 +25,6 @@ DELAY_S: Final = 3.0
 QUIET_S: Final = 20.0
 """A stranger who says it again within it is heard, and not answered."""
 KEPT: Final = 20_000
-LIVE: Final = tuple(
-    state.value for state in State if state not in (State.COMPLETE, State.CANCELLED)
-)
 
 
 class ForgetCommands:

@@ -1,11 +1,10 @@
 """What `budget` and `spend` do, and what is said where money or a limit stands in the way."""
 
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from bot.chat import caps, spend, views
 from bot.chat.amounts import budget_with, limit_reached, of_limit, raise_of, reached, spent
-from bot.chat.desk import Desk
+from bot.chat.desk import Commit, Desk
 from bot.chat.facts import Manner, gather
 from bot.chat.heard import Heard
 from bot.chat.parse import Command
@@ -22,7 +21,7 @@ _RESTS: Final = (State.PAUSED, State.BLOCKED, State.OVER_BUDGET)
 class MoneyCommands:
     """One method a verb."""
 
-    def __init__(self, desk: Desk, commit: Callable[..., Awaitable[None]]) -> None:
+    def __init__(self, desk: Desk, commit: Commit) -> None:
         self._desk = desk
         self._commit = commit
 

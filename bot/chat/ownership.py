@@ -6,10 +6,9 @@ Rule 2: an offer changes nothing. Accepting it changes the owner, and with that 
 Rule 3: an offer is a row: it outlives the process.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Final
 
-from bot.chat.desk import Desk
+from bot.chat.desk import Commit, Desk
 from bot.chat.heard import Heard
 from bot.chat.parse import Command
 from bot.chat.people_words import read_subject, shown
@@ -19,12 +18,9 @@ from bot.goals.events import OwnerChanged
 from bot.goals.goal import Goal
 from bot.ports.chat import Speaker
 from bot.ports.doors import Offered
-from bot.ports.people import Note, Subject
+from bot.ports.people import Answer, Note, Subject
 
 ME: Final = "me"
-
-Commit = Callable[..., Awaitable[None]]
-"""`Commands.commit`."""
 
 
 class Ownership:
@@ -65,11 +61,11 @@ class Ownership:
             "offer",
         )
         told = texts("said.offered", name=shown(subject), goal=self._desk.name(goal))
-        is_there = heard.is_thread_of(goal)
-        answer = await self._desk.reply(heard, told, note)
-        if is_there:
+        if heard.is_thread_of(goal):
             # The card stands where it was asked for: it says all that the answer would.
-            answer = type(answer)((note,), answer.handled)
+            answer = Answer((note,), (heard.id,))
+        else:
+            answer = await self._desk.reply(heard, told, note)
         await self._desk.doors.offer(goal.id, to=to, by=heard.person, answer=answer)
         self._desk.posted()
 
