@@ -224,7 +224,8 @@ def _by_kind(answer: _Answer, *, wait: float | None, is_begun: bool) -> HeadwayE
 def _of_network(error: BaseException, *, is_begun: bool) -> ModelBusy:
     kind = "timeout" if _is_timeout(error) else "network"
     unsent = not is_begun and _is_unsent(error)
-    if any(isinstance(cause, ssl.SSLError | aiohttp.ClientSSLError) for cause in _causes(error)):
+    # Later, when something may have been served, it is a connection that was lost like any other.
+    if unsent and any(isinstance(cause, ssl.SSLError) for cause in _causes(error)):
         return ModelBusy(
             "The model endpoint's certificate is not accepted here "
             f"({type(error).__name__}). {_CERTIFICATE}",

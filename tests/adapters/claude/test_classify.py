@@ -1,6 +1,7 @@
 """Every error that a call can meet, and whose it is."""
 
 import json
+import ssl
 from typing import Any, get_args
 
 import aiohttp
@@ -173,6 +174,7 @@ def connector_error() -> aiohttp.ClientConnectorError:
             "network",
             True,
         ),
+        (connection(caused(httpx2.ReadError(""), ssl.SSLError("bad record"))), "network", True),
         (connection(httpx2.ProxyError("")), "network", False),
         (caused(anthropic.APITimeoutError(REQUEST), httpx2.ConnectTimeout("")), "timeout", False),
         (caused(anthropic.APITimeoutError(REQUEST), httpx2.ReadTimeout("")), "timeout", True),
