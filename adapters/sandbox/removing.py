@@ -7,6 +7,7 @@ Rule 3: what is done twice does no harm.
 """
 
 import asyncio
+import contextlib
 import os
 import shutil
 import stat
@@ -99,17 +100,26 @@ def _removed(folder: Path) -> int:
 
 def _opened(folder: Path) -> None:
     """Give its owner every right on the folders of a tree, from the top."""
-    os.chmod(folder, stat.S_IRWXU)
+    _open(folder)
     for place, folders, _ in os.walk(folder, followlinks=False):
         for name in folders:
             path = Path(place, name)
             if not path.is_symlink():
-                os.chmod(path, stat.S_IRWXU)
+                _open(path)
+
+
+def _open(folder: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if mode & stat.S_IRWXU != stat.S_IRWXU:
+            folder.chmod(mode | stat.S_IRWXU)
 
 
 def _scrubbed(folder: Path, words: Words, is_dry: bool) -> int:
     """Remove each file whose name or bytes hold one of the words; returns how many."""
     count = 0
+    if not is_dry:
+        _opened(folder)
     for path in list(_files(folder)):
         name = os.fsencode(path.relative_to(folder))
         if words.are_in_bytes(name) or _holds(path, words):

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import stat
 from pathlib import Path
 
 from adapters.sandbox.removing import WorkspaceFolders
@@ -67,6 +68,19 @@ async def test_of_a_shared_one_go_the_files_that_tell_of_them(tmp_path: Path) ->
 
     assert sorted(path.name for path in folder.rglob("*")) == ["stays.txt"]
     assert step == Step("file", 8)
+
+
+async def test_a_closed_folder_of_a_shared_one_hides_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "w/shared/closed"
+    folder.mkdir(parents=True)
+    (folder / "plain.txt").write_text(MARK)
+    folder.chmod(0)
+
+    steps = await WorkspaceFolders(tmp_path / "w").take(trail(shared=("shared",)))
+
+    assert steps == [Step("file", 1)]
+    assert folder.stat().st_mode & stat.S_IRWXU == stat.S_IRWXU
+    assert list(folder.iterdir()) == []
 
 
 async def test_links_out_of_a_workspace_are_not_followed(tmp_path: Path) -> None:
