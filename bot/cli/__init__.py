@@ -14,11 +14,10 @@ import os
 import resource
 import secrets
 import sys
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
+from typing import Annotated, Any, Final, Literal, NoReturn
 
 import typer
 
@@ -33,7 +32,6 @@ from bot.errors import HeadwayError, Ours
 from bot.settings import Settings, read_settings
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 INTERRUPTED: Final = 130
 GARBAGE_AT: Final = (60_000, 20, 100)
@@ -186,7 +184,7 @@ def chat(
 
     settings = _given(context).settings()
     raise typer.Exit(
-        _wait(talk.chat(settings, objective, until_settled=until_settled, speaker=speaker))
+        asyncio.run(talk.chat(settings, objective, until_settled=until_settled, speaker=speaker))
     )
 
 
@@ -203,7 +201,7 @@ def run(context: typer.Context) -> None:
             told = Texts()("terminal.running", pid=os.getpid(), folder=settings.state_dir)
             sys.stderr.write(told + "\n")
 
-    _wait(run_until_stopped(settings, Around(redactor=KNOWN), on_ready=ready))
+    asyncio.run(run_until_stopped(settings, Around(redactor=KNOWN), on_ready=ready))
 
 
 @app.command()
@@ -211,7 +209,7 @@ def goals(context: typer.Context, as_json: AsJson = False) -> None:
     """List the goals, newest first."""
     from bot.cli import reports
 
-    _wait(reports.goals(_given(context).settings(), as_json=as_json))
+    asyncio.run(reports.goals(_given(context).settings(), as_json=as_json))
 
 
 @app.command(epilog="[cyan]headway show G1[/]    [cyan]headway show G1 --json | jq .cost_usd[/]")
@@ -219,7 +217,7 @@ def show(context: typer.Context, goal: GoalName, as_json: AsJson = False) -> Non
     """Show all that is known of one goal."""
     from bot.cli import reports
 
-    _wait(reports.show(_given(context).settings(), goal, as_json=as_json))
+    asyncio.run(reports.show(_given(context).settings(), goal, as_json=as_json))
 
 
 @app.command(epilog="[cyan]headway trace G1[/]    [cyan]headway trace G1 --json[/]")
@@ -227,7 +225,7 @@ def trace(context: typer.Context, goal: GoalName, as_json: AsJson = False) -> No
     """Print a goal's journal: what happened, by which rule, and what it cost."""
     from bot.cli import reports
 
-    _wait(reports.trace(_given(context).settings(), goal, as_json=as_json))
+    asyncio.run(reports.trace(_given(context).settings(), goal, as_json=as_json))
 
 
 @app.command(epilog="[cyan]headway doctor[/]    [cyan]headway doctor sandbox[/]")
@@ -276,7 +274,7 @@ def evals_audit(
     """Play the labelled audit cases against the configured model, and print how it did."""
     from bot.cli import reports
 
-    _wait(reports.audit_cases(_given(context).settings(), cases, as_json=as_json))
+    asyncio.run(reports.audit_cases(_given(context).settings(), cases, as_json=as_json))
 
 
 # Behind those above, so that help shows first what one begins with.
@@ -287,13 +285,6 @@ spend.add_to(app)
 upkeep.add_to(app)
 purge.add_to(app)
 app.add_typer(secret_commands, name="secret")
-
-
-def _wait(work: Coroutine[Any, Any, T]) -> T:
-    try:
-        return asyncio.run(work)
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
 
 
 def _given(context: typer.Context) -> Given:

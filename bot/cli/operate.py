@@ -8,24 +8,21 @@ import asyncio
 import getpass
 import json
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import typer
 
+from bot.cli.owner import answered
 from bot.cli.wrapped import wrapped
 from bot.errors import AlreadyOwned, BadInput, HeadwayError
 from bot.settings import Settings
 from scheduler.control import Request, ask_owner
 
-T = TypeVar("T")
-
-INTERRUPTED: Final = 130
 LOOK_S: Final = 0.2
 GONE_S: Final = 20.0
 """How long a drained process may take to end once nothing runs."""
-TRIES: Final = 3
 
 All = Annotated[bool, typer.Option("--all", help="Everything.")]
 Room = Annotated[
@@ -68,12 +65,12 @@ def hold(
     settings = context.obj.settings()
     asked = _scope(everything, room, person)
     if asked is None:
-        told = _wait(_ask(settings, {"do": "holds"}))
+        told = _asked(settings, {"do": "holds"})
         _print(told["holds"], as_json, _listed(told["holds"]))
         return
     kind, name = asked
     request = {"do": "hold", "kind": kind, "name": name, "by": getpass.getuser(), "why": why}
-    told = _wait(_ask(settings, request))
+    told = _asked(settings, request)
     words = f"{_what(told['hold'])} is on hold" if told["is_new"] else _line(told["hold"])
     line = f"{words}. `{_release_of(told['hold'])}` lets it go on."
     _print(told["hold"], as_json, [line])
@@ -95,7 +92,7 @@ def release(
     settings = context.obj.settings()
     kind, name = _scope(everything, room, person) or ("", "")
     seen = seen_first(settings, yes=yes, as_json=as_json) if kind in ("", "all") else ()
-    told = _wait(_ask(settings, {"do": "release", "kind": kind, "name": name}))
+    told = _asked(settings, {"do": "release", "kind": kind, "name": name})
     told["report"] = [*seen]
     lines = [*(f"{_what(one)} goes on." for one in told["released"])]
     if not told["released"]:
@@ -112,40 +109,29 @@ def drain(
     ] = 600.0,
 ) -> None:
     """End the running Headway once its turns have ended; those that take longer go on later."""
-    _wait(_drained(context.obj.settings(), timeout))
+    asyncio.run(_drained(context.obj.settings(), timeout))
 
 
 def incidents(context: typer.Context, as_json: AsJson = False) -> None:
     """List what is wrong, and what was lately."""
     from bot.cli.incident_rows import listed, table
 
-    rows = _wait(listed(context.obj.settings()))
+    rows = asyncio.run(listed(context.obj.settings()))
     if as_json:
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
     else:
         table(rows)
 
 
-async def _ask(settings: Settings, request: Request) -> dict[str, Any]:
-    """The owner's answer, or the database's where nobody owns the folder."""
-    for _ in range(TRIES):
-        answer = await ask_owner(settings.state_dir, request)
-        if answer is not None:
-            return answer
-        from bot.wiring.holding import HoldDesk, own_store
+def _asked(settings: Settings, request: Request) -> dict[str, Any]:
+    return asyncio.run(answered(settings, request, _alone))
 
-        try:
-            async with own_store(settings) as store:
-                alone = await HoldDesk(store.holds, store.rooms)(request)
-        except AlreadyOwned:
-            # It has just started, or is about to end: ask it again.
-            await asyncio.sleep(1.0)
-            continue
-        assert alone is not None
-        return alone
-    raise HeadwayError(
-        f"The Headway that owns {settings.state_dir} does not answer yet. Try again in a moment."
-    )
+
+async def _alone(settings: Settings, request: Request) -> dict[str, Any] | None:
+    from bot.wiring.holding import HoldDesk, own_store
+
+    async with own_store(settings) as store:
+        return await HoldDesk(store.holds, store.rooms)(request)
 
 
 async def _drained(settings: Settings, timeout_s: float) -> None:
@@ -241,10 +227,3 @@ def _release_of(row: dict[str, Any]) -> str:
 def _print(value: Any, as_json: bool, lines: Sequence[str]) -> None:
     text = json.dumps(value, indent=2) if as_json else wrapped("\n".join(lines), sys.stdout)
     sys.stdout.write(text + "\n")
-
-
-def _wait(work: Coroutine[Any, Any, T]) -> T:
-    try:
-        return asyncio.run(work)
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None

@@ -10,18 +10,15 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
+from bot.cli.owner import answered
 from bot.cli.wrapped import wrapped
-from bot.errors import AlreadyOwned, HeadwayError
 from bot.ports.room_settings import KEYS
 from bot.settings import Settings
-from scheduler.control import Request, ask_owner
-
-TRIES: Final = 3
-INTERRUPTED: Final = 130
+from scheduler.control import Request
 
 allow = typer.Typer(
     help="Say who may do what: users start goals, approvers approve, admins do all.",
@@ -202,30 +199,12 @@ def _print(told: Any, as_json: bool, line: str | None) -> None:
 
 
 def _asked(settings: Settings, request: Request) -> dict[str, Any]:
-    try:
-        return asyncio.run(_ask(settings, request))
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+    return asyncio.run(answered(settings, request, _alone))
 
 
-async def _ask(settings: Settings, request: Request) -> dict[str, Any]:
-    """The owner's answer, or the database's where nobody owns the folder."""
-    for _ in range(TRIES):
-        answer = await ask_owner(settings.state_dir, request)
-        if answer is not None:
-            return answer
-        from bot.wiring.holding import own_store
-        from bot.wiring.people_desk import alone
+async def _alone(settings: Settings, request: Request) -> dict[str, Any] | None:
+    from bot.wiring.holding import own_store
+    from bot.wiring.people_desk import alone
 
-        try:
-            async with own_store(settings) as store:
-                told = await (await alone(settings, store))(request)
-        except AlreadyOwned:
-            # It has just started, or is about to end: ask it again.
-            await asyncio.sleep(1.0)
-            continue
-        assert told is not None
-        return told
-    raise HeadwayError(
-        f"The Headway that owns {settings.state_dir} does not answer yet. Try again in a moment."
-    )
+    async with own_store(settings) as store:
+        return await (await alone(settings, store))(request)

@@ -21,7 +21,6 @@ from scheduler.control import Request, ask_owner
 
 Ask = Callable[[Request], Awaitable[dict[str, Any]]]
 
-INTERRUPTED: Final = 130
 LOOK_S: Final = 0.1
 EPILOG: Final = (
     "[cyan]headway purge --person ann --dry-run[/]\n\n[cyan]headway purge --person ann[/]\n\n"
@@ -80,10 +79,7 @@ def purge(
 ) -> None:
     """Take a person, or what is old, out of everything that is kept. Journals and sums stay."""
     asked = _asked(person, older, room, keep_mentions)
-    try:
-        asyncio.run(_purge(context.obj.settings(), asked, dry_run, yes, as_json))
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+    asyncio.run(_purge(context.obj.settings(), asked, dry_run, yes, as_json))
 
 
 async def _purge(

@@ -10,18 +10,19 @@ import getpass
 import json
 import re
 import sys
-import time
 from datetime import datetime
 from typing import Annotated, Any, Final
 
 import typer
 
+from bot.cli.exits import KNOWN
+from bot.cli.owner import answered
 from bot.cli.wrapped import wrapped
-from bot.errors import AlreadyOwned, BadInput, HeadwayError
+from bot.errors import BadInput, HeadwayError
 from bot.ports.secrets import Kind, Named
 from bot.redaction import LEAST, mark
 from bot.settings import Settings
-from scheduler.control import Request, ask_owner
+from scheduler.control import Request
 
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 HOST: Final = re.compile(r"(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
@@ -29,8 +30,6 @@ MOST: Final = 65_536
 """Characters of a value: the longest keys have a tenth of that."""
 PLAIN_MOST: Final = 12
 """Characters from which on a plain word or number is none that is said by chance."""
-STARTING_S: Final = 10.0
-LOOK_S: Final = 0.1
 
 app = typer.Typer(
     no_args_is_help=True, help="Keep values sealed that goals use and nobody should read."
@@ -58,7 +57,7 @@ def set_(
     value = _checked_value(name, _given_value(name))
     by = getpass.getuser()
     request = {"do": "secret.set", "name": name, "value": value, "hosts": hosts, "by": by}
-    asyncio.run(_asked(settings, request))
+    _asked(settings, request)
     told = f"{name} is kept. Where its value would show, there is {mark(name)} from now on."
     sys.stdout.write(wrapped(told, sys.stdout) + "\n")
     if value.isalnum() and (value.isalpha() or value.isdigit()) and len(value) < PLAIN_MOST:
@@ -102,7 +101,7 @@ def remove(
 ) -> None:
     """Forget a value."""
     request = {"do": "secret.remove", "kind": kind, "name": name}
-    answer = asyncio.run(_asked(_settings(context), request))
+    answer = _asked(_settings(context), request)
     if not answer.get("removed"):
         raise BadInput(f"There is no {kind} {name}. `headway secret list` shows what there is.")
     sys.stdout.write(f"{name} is forgotten.\n")
@@ -124,37 +123,20 @@ def rotate(
     """Seal everything again under a new key. Killed at any moment, everything still opens."""
     settings = _settings(context)
     request = {"do": "secret.rotate", "is_made": new_key, "keeps_old": keep_old}
-    answer = asyncio.run(_asked(settings, request))
+    answer = _asked(settings, request)
     told = f"{answer['resealed']} sealed again. {_of_keys(settings, new_key, keep_old)}"
     sys.stdout.write(wrapped(told, sys.stdout) + "\n")
 
 
-async def _asked(settings: Settings, request: Request) -> dict[str, Any]:
-    """What the owner of the state folder answers, or this process in its place."""
+def _asked(settings: Settings, request: Request) -> dict[str, Any]:
+    return asyncio.run(answered(settings, request, _alone))
+
+
+async def _alone(settings: Settings, request: Request) -> dict[str, Any] | None:
     from bot.wiring.secrets import SecretDesk, own_secrets
 
-    until = time.monotonic() + STARTING_S
-    while True:
-        answer = await ask_owner(settings.state_dir, request)
-        if answer is not None:
-            return answer
-        try:
-            async with own_secrets(settings) as secrets:
-                answer = await SecretDesk(secrets, _redactor())(request)
-        except AlreadyOwned:
-            # One that starts now and answers soon, or another command, which ends soon.
-            if time.monotonic() > until:
-                raise
-            await asyncio.sleep(LOOK_S)
-        else:
-            assert answer is not None
-            return answer
-
-
-def _redactor() -> Any:
-    from bot.cli.exits import KNOWN
-
-    return KNOWN
+    async with own_secrets(settings) as secrets:
+        return await SecretDesk(secrets, KNOWN)(request)
 
 
 def _given_value(name: str) -> str:
