@@ -3,7 +3,7 @@ How texts are taken out of rows, a few at a time.
 
 Rule 1: a transaction blanks at most `BITES` rows and about `BITE_BYTES`, so that who waits for the
         writer waits milliseconds.
-        On SQLite what it wrote is brought home at once, not in bursts of a thousand pages.
+        On SQLite what it wrote is brought home at once, not in bursts of thousands of pages.
 Rule 2: on SQLite the bytes are overwritten as they are let go, not only marked as free.
 Rule 3: a wait's `ref` is the one text that the journal holds; it is replaced by a mark of its hash in
         every place alike, so that replay still equals the row.
@@ -22,7 +22,7 @@ from sqlalchemy import bindparam, select, text
 
 from adapters.store import queries
 from adapters.store.readers import Readers
-from adapters.store.statements import Connection, Reader
+from adapters.store.statements import Connection, Reader, Row
 from adapters.store.tables import METADATA
 from adapters.store.transaction import AfterCommit, Transaction
 from adapters.store.writer import Writer
@@ -30,6 +30,7 @@ from bot.ports.words import Words
 
 BITES: Final = 100
 BITE_BYTES: Final = 500_000
+EVER: Final = float("inf")
 REF: Final = "forgotten:"
 """What a wait's reference becomes, with the beginning of its hash."""
 
@@ -44,13 +45,18 @@ _CHANGE: Final = queries.set_in(_C, "text").where(
 )
 _SIZES: Final = (
     select(_C.c.hash, _C.c.size)
-    .where(_C.c.session == bindparam("of_session"), _C.c.text.is_not(None))
+    .where(
+        _C.c.session == bindparam("of_session"),
+        _C.c.at <= bindparam("of_until"),
+        _C.c.text.is_not(None),
+    )
     .order_by(_C.c.hash)
 )
 _SLICE: Final = queries.set_in(_C, "text").where(
     _C.c.session == bindparam("of_session"),
     _C.c.hash >= bindparam("of_first"),
     _C.c.hash <= bindparam("of_last"),
+    _C.c.at <= bindparam("of_until"),
     _C.c.text.is_not(None),
 )
 
@@ -88,19 +94,21 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Neighbouring content rows of a session, as many as one transaction blanks."""
+    """Neighbouring content rows of a session, as many as one transaction blanks; none after `until`."""
 
     session: str
     first: str
     last: str
     rows: int
     size: int
+    until: float = EVER
 
-    def blank(self, tx: Transaction) -> int:
-        """Blank them; returns how many there still were."""
+    def blank(self, tx: Transaction) -> None:
+        """Blank them."""
         with overwriting(tx):
-            return tx.run(
-                _SLICE, of_session=self.session, of_first=self.first, of_last=self.last, text=None
+            tx.run(
+                _SLICE, of_session=self.session, of_first=self.first, of_last=self.last,
+                of_until=self.until, text=None,
             )  # fmt: skip
 
 
@@ -114,17 +122,16 @@ def in_bites(job: Callable[[Transaction], object]) -> Callable[[Transaction], ob
     return whole
 
 
-def slices(reader: Reader, session: str) -> list[Slice]:
-    """What of a session is not blanked yet, in pieces for one transaction each."""
-    return list(_sliced(session, reader.all(_SIZES, of_session=session)))
+def bites(reader: Reader, sessions: Iterable[str], until: float = EVER) -> list[list[Slice]]:
+    """What of the sessions is not blanked yet, as much as a transaction takes at a time.
 
-
-def bites(reader: Reader, sessions: Iterable[str]) -> list[list[Slice]]:
-    """What of the sessions is not blanked yet, as much as a transaction takes at a time."""
+    `until`: only what was said by then, in seconds since 1970.
+    """
     found: list[list[Slice]] = [[]]
     rows = size = 0
     for session in sessions:
-        for one in slices(reader, session):
+        sizes = reader.all(_SIZES, of_session=session, of_until=until)
+        for one in _sliced(session, sizes, until):
             if found[-1] and (rows + one.rows > BITES or size + one.size > BITE_BYTES):
                 found.append([])
                 rows = size = 0
@@ -133,18 +140,17 @@ def bites(reader: Reader, sessions: Iterable[str]) -> list[list[Slice]]:
     return [bite for bite in found if bite]
 
 
-def blank_bite(bite: Iterable[Slice], tx: Transaction) -> int:
-    """Blank those slices; returns how many rows there still were."""
-    return sum(one.blank(tx) for one in bite)
+def blank_bite(bite: Iterable[Slice], tx: Transaction) -> None:
+    """Blank those slices."""
+    for one in bite:
+        one.blank(tx)
 
 
-def blank(changes: Iterable[Change], tx: Transaction) -> int:
-    """Change those rows; returns how many there still were."""
+def blank(changes: Iterable[Change], tx: Transaction) -> None:
+    """Change those rows, as far as they are not blank."""
     with overwriting(tx):
-        return sum(
+        for one in changes:
             tx.run(_CHANGE, of_session=one.session, of_hash=one.hash, text=one.text)
-            for one in changes
-        )
 
 
 @contextmanager
@@ -272,11 +278,11 @@ def _home(connection: Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
-def _sliced(session: str, rows: Sequence[Any]) -> Iterator[Slice]:
+def _sliced(session: str, rows: Sequence[Row], until: float) -> Iterator[Slice]:
     first, count, size = "", 0, 0
     for place, (hash, weighs) in enumerate(rows):
         first = first or hash
         count, size = count + 1, size + weighs
         if count >= BITES or size >= BITE_BYTES or place == len(rows) - 1:
-            yield Slice(session, first, hash, count, size)
+            yield Slice(session, first, hash, count, size, until)
             first, count, size = "", 0, 0

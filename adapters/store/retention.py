@@ -13,19 +13,10 @@ from typing import Final
 from sqlalchemy import bindparam, func, select, text
 
 from adapters.store import queries
-from adapters.store.forgotten import (
-    BITE_BYTES,
-    BITES,
-    bites,
-    blank_bite,
-    in_bites,
-    overwriting,
-    refs_of,
-)
+from adapters.store.forgotten import EVER, bites, blank_bite, in_bites, refs_of
 from adapters.store.readers import Readers
 from adapters.store.room_settings import read_settings
 from adapters.store.statements import Reader
-from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.errors import BadInput
 from bot.ports.forgetting import Kept, Step
@@ -58,20 +49,6 @@ _END: Final = (
     .where(_S.c.id == bindparam("of_session"))
     .group_by(_S.c.room)
 )
-_OLD: Final = (
-    select(_C.c.hash, _C.c.size)
-    .where(
-        _C.c.session == bindparam("of_session"),
-        _C.c.at <= bindparam("of_until"),
-        _C.c.text.is_not(None),
-    )
-    .order_by(_C.c.hash)
-)
-_BLANK_OLD: Final = queries.set_in(_C, "text").where(
-    _C.c.session == bindparam("of_session"),
-    _C.c.hash == bindparam("of_hash"),
-    _C.c.at <= bindparam("of_until"),
-)
 _GOALS: Final = select(_G.c.id).where(_G.c.session == bindparam("of_session"))
 
 
@@ -90,9 +67,12 @@ class StoreRetention:
             ended, loose = await self._readers.do(lambda r, of=of: _expired(r, *of))  # type: ignore[misc]
             async for step in self._blank(ended, is_dry=is_dry):
                 yield step
-            for session in loose:
-                async for step in self._blank_old(session, until, is_dry=is_dry):
-                    yield step
+            goals = await self._readers.do(partial(_goals, ended))
+            count = await refs_of(goals, self._writer, self._readers, is_dry=is_dry)
+            if count:
+                yield Step("wait", count)
+            async for step in self._blank(loose, until, is_dry=is_dry):
+                yield step
 
     async def workspaces(self, names: Sequence[str], kept: Kept) -> tuple[str, ...]:
         """Those of the workspaces that no goal has needed for so long."""
@@ -112,30 +92,16 @@ class StoreRetention:
 
         return await self._readers.do(query)
 
-    async def _blank(self, sessions: Sequence[str], *, is_dry: bool) -> AsyncIterator[Step]:
-        for bite in await self._readers.do(lambda reader: bites(reader, sessions)):
+    async def _blank(
+        self, sessions: Sequence[str], until: float = EVER, *, is_dry: bool
+    ) -> AsyncIterator[Step]:
+        for bite in await self._readers.do(lambda reader: bites(reader, sessions, until)):
             if not is_dry:
                 await self._writer.do(in_bites(partial(blank_bite, bite)), lane="forgetting")
             yield Step("text", sum(one.rows for one in bite))
-        goals = await self._readers.do(lambda reader: _goals(reader, sessions))
-        count = await refs_of(goals, self._writer, self._readers, is_dry=is_dry)
-        if count:
-            yield Step("wait", count)
-
-    async def _blank_old(self, session: str, until: float, *, is_dry: bool) -> AsyncIterator[Step]:
-        """Of a thread without a goal, or a room's messages: row by row, by age."""
-
-        def query(reader: Reader) -> list[list[str]]:
-            return _bites(reader, session, until)
-
-        for bite in await self._readers.do(query):
-            if not is_dry:
-                work = in_bites(partial(_blank_rows, session, bite, until))
-                await self._writer.do(work, lane="forgetting")
-            yield Step("text", len(bite))
 
 
-def _goals(reader: Reader, sessions: Sequence[str]) -> list[str]:
+def _goals(sessions: Sequence[str], reader: Reader) -> list[str]:
     return [row[0] for session in sessions for row in reader.all(_GOALS, of_session=session)]
 
 
@@ -169,21 +135,3 @@ def _expired(reader: Reader, room: str, until: float) -> tuple[list[str], list[s
         elif not live and closed_at <= until:
             ended.append(session)
     return ended, loose
-
-
-def _bites(reader: Reader, session: str, until: float) -> list[list[str]]:
-    bites: list[list[str]] = [[]]
-    size = 0
-    for hash, weighs in reader.all(_OLD, of_session=session, of_until=until):
-        if len(bites[-1]) >= BITES or size >= BITE_BYTES:
-            bites.append([])
-            size = 0
-        bites[-1].append(hash)
-        size += weighs
-    return [bite for bite in bites if bite]
-
-
-def _blank_rows(session: str, hashes: Sequence[str], until: float, tx: Transaction) -> None:
-    with overwriting(tx):
-        for hash in hashes:
-            tx.run(_BLANK_OLD, of_session=session, of_hash=hash, of_until=until, text=None)
