@@ -17,7 +17,6 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from adapters.sandbox.bubblewrap import Bubblewrap
@@ -32,6 +31,7 @@ from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.wiring.discreet import discreet_routes
 from bot.wiring.kept import Kept, done_within
+from bot.wiring.program import version
 from scheduler.alarms import Alarms
 from scheduler.worker import Worker
 
@@ -169,7 +169,7 @@ class Watch:
     def process(self) -> ProcessSight:
         """The process itself."""
         today = datetime.fromtimestamp(self._clock.now(), self._settings.tz).date().isoformat()
-        seen = ProcessSight(self.now, self._started_at, _version(), today)
+        seen = ProcessSight(self.now, self._started_at, version(), today)
         if self.parts is None:
             return seen
         parts, disk = self.parts, shutil.disk_usage(self._settings.state_dir)
@@ -257,10 +257,3 @@ def _endpoint(claude: "ClaudeModel", now: float) -> EndpointSight:
     closed_s = max(0.0, now - since) if state.kind and since is not None else 0.0
     name = state.name.rpartition("@")[2]
     return EndpointSight(name, state.kind or "", closed_s, limiter.in_flight, limiter.waiting)
-
-
-def _version() -> str:
-    try:
-        return version("headway")
-    except PackageNotFoundError:
-        return "(not installed)"
