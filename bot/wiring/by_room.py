@@ -49,7 +49,7 @@ class ByRoom(Generic[W]):
         place = await self._allow_list.home(lease.goal.session)
         model = self._model_of(self._allow_list.settings(place))
         if model not in self._workers:
-            self._workers[model] = self._make(model)
+            self._workers[model] = self._made(model)
         return await self._workers[model].run(lease)
 
     def heard(self, applied: Applied) -> None:
@@ -57,15 +57,16 @@ class ByRoom(Generic[W]):
         for worker in self._workers.values():
             worker.heard(applied)
 
+    def _made(self, model: str) -> W:
+        return self._make(model)
+
 
 class RoomTurns(ByRoom[Turns]):
     """Turns, each with its room's model."""
 
     def __init__(self, make: Callable[[str], Turns], allow_list: AllowList) -> None:
         super().__init__(make, allow_list, lambda settings: settings.model)
-        self._new = make
         self._is_draining = False
-        self._make = self._made
 
     def drain(self) -> None:
         """Let every turn end its running step and begin no other."""
@@ -79,7 +80,7 @@ class RoomTurns(ByRoom[Turns]):
             turns.forget_texts()
 
     def _made(self, model: str) -> Turns:
-        turns = self._new(model)
+        turns = super()._made(model)
         if self._is_draining:
             turns.drain()
         return turns
