@@ -22,9 +22,6 @@ from bot.chat.delivery import Delivery
 from bot.chat.intake import Intake
 from bot.errors import HeadwayError
 from bot.known import learn_settings
-from bot.ports.clock import Clock
-from bot.ports.model import Model
-from bot.ports.sandbox import Sandbox
 from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.wiring.by_room import RoomTurns
@@ -53,10 +50,7 @@ class Running:
     """One process's Headway, at work."""
 
     settings: Settings
-    clock: Clock
     store: Store
-    model: Model
-    sandbox: Sandbox | None
     console: ConsoleChat
     intake: Intake
     delivery: Delivery
@@ -178,8 +172,8 @@ def _started(ground: Ground, work: Work) -> Running:
     )
     watch.listens("console", parts[-1])
     return Running(
-        ground.settings, ground.clock, ground.store, ground.model, ground.sandbox, work.console,
-        work.intake, work.delivery, work.worker, work.turns, work.drain, parts,
+        ground.settings, ground.store, work.console, work.intake, work.delivery, work.worker,
+        work.turns, work.drain, parts,
     )  # fmt: skip
 
 
