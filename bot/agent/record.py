@@ -101,7 +101,7 @@ class Record:
         """Take what this process's audit wrote since the turn ended, which need not be read then."""
         known = self._seqs.get(self.goal.id, 0)
         entries = applied.entries
-        if not all(isinstance(entry.event, AUDITS) for entry in entries):
+        if not entries or not all(isinstance(entry.event, AUDITS) for entry in entries):
             return
         if [entry.seq for entry in entries] != list(range(known + 1, known + 1 + len(entries))):
             return

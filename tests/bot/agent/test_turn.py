@@ -7,7 +7,7 @@ import pytest
 from bot.agent import prompts
 from bot.goals import events as e
 from bot.goals.goal import State
-from bot.ports.journal import content_hash
+from bot.ports.journal import Applied, content_hash
 from bot.ports.model import ModelReply, ModelRequest
 from tests.bot.agent.world import (
     a_world,
@@ -101,6 +101,19 @@ async def test_what_was_asked_between_two_turns_is_heard_by_the_second() -> None
     await world.runs()
 
     assert "How far are you?" in said(world.model.requests[-1])
+    await world.checks()
+
+
+async def test_a_unit_that_wrote_nothing_hides_nothing_that_was_said_before_it() -> None:
+    world = a_world(says("One."), says("In blue, then."))
+    await world.opens("Paint it.")
+    await world.runs()
+    goal = await world.says("Make it blue.")
+    world.journal.heard(Applied(goal, (), (), fenced=True))
+
+    await world.runs()
+
+    assert "Make it blue." in said(world.model.requests[-1])
     await world.checks()
 
 
