@@ -213,7 +213,7 @@ class Worker:
             # The clock has jumped or the loop was held up: what is worked at here is kept first.
             await self._renew()
         free = self._at_once - len(self._running)
-        if free > 0 and not self._stopping and not self._draining:
+        if free > 0 and not self.is_ending:
             recalls = self._recalls
             try:
                 for lease in await self._leases.claim(self._name, limit=free):
@@ -272,7 +272,7 @@ class Worker:
     async def _move(self, lease: Lease) -> None:
         goal = lease.goal
         while self._epochs.get(goal.id) == lease.epoch and self._is_due(goal):
-            if self._stopping or self._draining:
+            if self.is_ending:
                 return
             before = goal.seq
             work_at(goal)

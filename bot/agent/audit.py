@@ -136,10 +136,12 @@ class Audits:
 
     def heard(self, applied: Applied) -> None:
         """Take what this process has written, which need not be read then."""
-        known = self._folds.get(applied.goal.id)
-        for entry in applied.entries if known is not None else ():
-            if known is not None and entry.seq == known[1].seq + 1:
-                known[1].feed(entry)
+        if applied.goal.id not in self._folds:
+            return
+        _, fold = self._folds[applied.goal.id]
+        for entry in applied.entries:
+            if entry.seq == fold.seq + 1:
+                fold.feed(entry)
 
     async def _read_on(self, goal: Goal, position: int, fold: TurnFold) -> int:
         for line in await self._journal.history(goal.session, after=position):

@@ -59,8 +59,7 @@ class Parsed:
             total += MESSAGE_TOKENS
             for block in message["content"]:
                 known = self._tokens.get(id(block))
-                is_same = known is not None and known[0] is block
-                total += known[1] if known and is_same else estimate_block(block)
+                total += estimate_block(block) if known is None else known[1]
         return total
 
 

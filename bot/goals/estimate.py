@@ -35,6 +35,9 @@ MESSAGE_TOKENS: Final = 4
 FRAME_TOKENS: Final = 8
 """Braces, quotes and the name of the long part of a block."""
 
+_LONG: Final[Mapping[Any, str]] = {"text": "text", "tool_result": "content"}
+"""The part of a block that is long, by the block's type."""
+
 
 def estimate_tokens(
     *, system: Iterable[Json] = (), tools: Iterable[Json] = (), messages: Iterable[Json] = ()
@@ -56,8 +59,8 @@ def estimate_block(block: Json) -> int:
     kind = block.get("type")
     if kind == "image":
         return IMAGE_TOKENS
-    name = "text" if kind == "text" else "content" if kind == "tool_result" else ""
-    inner = block.get(name) if name else None
+    name = _LONG.get(kind, "")
+    inner = block.get(name)
     if inner is None:
         return _of_json(block)
     # The long part is counted as the text it is: to write it as JSON first costs more than to count.
