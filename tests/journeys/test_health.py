@@ -255,7 +255,7 @@ def test_what_was_counted_is_there_after_a_kill(begin: Begin, api: Api) -> None:
 
 
 def test_two_processes_with_one_port_both_work_and_the_second_says_what_to_do(
-    begin: Begin, api: Api, sandbox: str, tmp_path: Path
+    begin: Begin, api: Api, tmp_path: Path
 ) -> None:
     with closing(socket.socket()) as tried:
         tried.bind(("127.0.0.1", 0))
@@ -289,7 +289,7 @@ def test_status_of_a_process_that_is_gone_is_read_from_the_database(begin: Begin
 
 @pytest.mark.parametrize("wrong", ["8377", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:70000", ":1"])
 def test_an_address_that_cannot_be_one_is_refused_with_an_example(
-    begin: Begin, api: Api, wrong: str, tmp_path: Path
+    wrong: str, tmp_path: Path
 ) -> None:
     env = Bot(tmp_path / "state", {"api_key": "k", "private_listen": wrong}).env
 
@@ -300,7 +300,7 @@ def test_an_address_that_cannot_be_one_is_refused_with_an_example(
     assert "such as 127.0.0.1:8377" in done.stderr
 
 
-def test_the_ref_that_is_shown_is_in_the_log(begin: Begin, api: Api, tmp_path: Path) -> None:
+def test_the_ref_that_is_shown_is_in_the_log(tmp_path: Path) -> None:
     env = Bot(tmp_path / "none", {"api_key": "k", "log_level": "info"}).env
 
     done = headway("goals", env=env)

@@ -137,7 +137,7 @@ def test_an_older_process_ends_when_a_newer_one_has_migrated_the_database(
     again = headway("run", env=bot.env)
     with psycopg.connect(url) as newer:
         [held] = newer.execute("SELECT count(*) FROM lease WHERE worker <> ''").fetchone() or ()
-        newer.execute("UPDATE alembic_version SET version_num = '0002'")
+        newer.execute("UPDATE alembic_version SET version_num = %s", (HEAD,))
 
     assert code == STORE
     assert "A newer Headway has brought the database to schema 9999: this one ends" in bot.told()

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from adapters.telemetry.catalogue import CATALOGUE, PROCESS, table
+from adapters.telemetry.catalogue import CATALOGUE, PROCESS, Metric, table
 from adapters.telemetry.metrics import Metrics
 from bot.goals.goal import State
 from bot.goals.money import NANO, Usage
@@ -174,10 +174,7 @@ def test_before_the_first_read_the_process_is_told_of_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
-def test_names_and_meanings_keep_the_conventions(entry: object) -> None:
-    from adapters.telemetry.catalogue import Metric
-
-    assert isinstance(entry, Metric)
+def test_names_and_meanings_keep_the_conventions(entry: Metric) -> None:
     assert re.fullmatch(r"headway_[a-z]+(_[a-z]+)*", entry.name)
     assert (entry.kind == "counter") == entry.name.endswith("_total")
     assert entry.help.endswith(".")
