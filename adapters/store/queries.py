@@ -108,10 +108,11 @@ def insert_events(count: int) -> Insert:
 _content: Final = into(CONTENT)
 INSERT_CONTENT: Final = _content.on_conflict_do_update(
     index_elements=("session", "hash"),
-    set_={"text": _content.excluded.text, "message": _content.excluded.message},
+    set_={name: _content.excluded[name] for name in ("text", "author", "message", "at")},
     where=CONTENT.c.text.is_(None),
 )
-"""The first one stays; a text that was erased and is said anew is there again."""
+"""The first one stays; a text that was erased and is said anew is there again, as whose and when it is
+said now: by these it is found when it is to go."""
 
 INSERT_RESERVATION: Final = into(RESERVATION).on_conflict_do_nothing()
 DELETE_RESERVATION: Final = delete(RESERVATION).where(

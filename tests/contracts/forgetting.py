@@ -354,6 +354,17 @@ class RetentionContract:
         texts = [row.message.text for row in await bed.inbox.waiting()]
         assert (counts["text"], texts) == (1, ["", "newer talk"])
 
+    async def test_what_went_and_is_said_anew_is_as_old_as_it_was_said_anew(self, bed: Bed) -> None:
+        await say(bed, BEN, "just talk")
+        await bed.time.pass_by(91 * DAY)
+        await tidy(bed, Kept(90))
+
+        await say(bed, BEN, "just talk")
+        counts = await tidy(bed, Kept(90))
+
+        assert counts["text"] == 0
+        assert {row.message.text for row in await bed.inbox.waiting()} == {"just talk"}
+
     async def test_a_sweep_that_was_ended_is_begun_again(self, bed: Bed) -> None:
         for n in range(5):
             goal, _ = await begin(bed, BEN, f"goal {n}")
