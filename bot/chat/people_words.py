@@ -11,7 +11,7 @@ from typing import Final
 
 from bot.chat.texts import Texts
 from bot.errors import BadInput
-from bot.ports.chat import Network, Place
+from bot.ports.chat import Place
 from bot.ports.people import ROLES, Role, Subject
 
 HERE: Final = "here"
@@ -100,8 +100,3 @@ def read_entry(text: str, place: Place, texts: Texts) -> EntryWords | None:
         else:
             raise BadInput(texts("bad.role", word=word, roles=texts("list_of").join(ROLES)))
     return EntryWords(subject, role, is_here, removes)
-
-
-def place_of_network(network: Network) -> Place:
-    """Somewhere on a network, for whoever speaks from nowhere in it."""
-    return Place(network, "", "")

@@ -90,14 +90,3 @@ def may(
     if roles & _ROLES[act]:
         return True
     return is_owner and (act in _OWNER or (act is Act.APPROVE and room.self_approve))
-
-
-def console_only(user: str) -> Roles:
-    """The system's user at the console is an admin; anybody else is a stranger."""
-
-    async def roles(message: Incoming) -> frozenset[Role]:
-        if message.place.network == "console" and message.speaker.id == user:
-            return _ADMINS
-        return frozenset()
-
-    return roles

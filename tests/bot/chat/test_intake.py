@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from adapters.console.parse import room
 from bot.chat.intake import Intake
-from bot.chat.rights import console_only
 from bot.chat.verbs import VERBS
 from bot.errors import StoreBusy
 from bot.goals.goal import State
@@ -38,7 +37,7 @@ async def test_a_message_that_comes_twice_is_handled_once(bench: Bench) -> None:
 async def test_what_waits_at_the_start_is_handled(bench: Bench) -> None:
     await bench.store.inbox.receive(said("m1", "/goal write a haiku"))
 
-    await Intake(bench.desk, console_only("ann")).drain()
+    await Intake(bench.desk, bench.allow_list.of).drain()
 
     assert len(await bench.store.rooms.goals()) == 1
 
@@ -77,7 +76,7 @@ async def test_a_busy_store_is_waited_for_and_counts_as_no_failure(bench: Bench)
     thread, _ = await bench.start()
     errors: list[Exception] = [StoreBusy("Locked. Wait.") for _ in range(9)]
     journal = Troubled(bench.store.journal, errors)
-    intake = Intake(replace(bench.desk, journal=journal), console_only("ann"))  # type: ignore[arg-type]
+    intake = Intake(replace(bench.desk, journal=journal), bench.allow_list.of)  # type: ignore[arg-type]
     await intake.receive(said("m1", "pause", thread))
 
     await intake.drain()
@@ -91,7 +90,7 @@ async def test_a_message_that_raises_three_times_is_failed_and_said_so(
     thread, _ = await bench.start()
     errors: list[Exception] = [RuntimeError("boom") for _ in range(3)]
     journal = Troubled(bench.store.journal, errors)
-    intake = Intake(replace(bench.desk, journal=journal), console_only("ann"))  # type: ignore[arg-type]
+    intake = Intake(replace(bench.desk, journal=journal), bench.allow_list.of)  # type: ignore[arg-type]
     await intake.receive(said("m1", "pause", thread))
     await intake.receive(said("m2", "status", thread))
 

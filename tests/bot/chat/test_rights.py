@@ -6,10 +6,10 @@ from typing import Final
 import pytest
 
 from adapters.console.parse import room
-from bot.chat.rights import Act, console_only, may
+from bot.chat.rights import Act, may
 from bot.goals.events import DecisionAsked, TurnEnded, TurnStarted
 from bot.goals.goal import Goal, State
-from bot.ports.chat import Incoming, Place, Speaker
+from bot.ports.chat import Place, Speaker
 from bot.ports.journal import content_hash
 from bot.ports.people import Entry, Role, Subject
 from bot.ports.room_settings import RoomSettings
@@ -93,15 +93,12 @@ def test_four_eyes_keep_an_owner_from_their_own_yes(act: Act, who: str) -> None:
     assert may(act, frozenset({"approver"}), room=strict)
 
 
-async def test_the_console_alone_knows_its_systems_user() -> None:
-    roles = console_only("ann")
+async def test_whoever_runs_the_console_is_its_admin_and_nobodys_elsewhere(bench: Bench) -> None:
+    roles = bench.allow_list.roles
 
-    async def of(place: Place, who: str) -> frozenset[Role]:
-        return await roles(Incoming("m", place, Speaker(who, who), "hello", 0.0))
-
-    assert await of(room(), "ann") == {"admin"}
-    assert await of(room(), "eve") == frozenset()
-    assert await of(Place("slack", "T", "C"), "ann") == frozenset()
+    assert await roles(room(), ANN) == {"admin"}
+    assert await roles(room(), Speaker("eve", "eve")) == frozenset()
+    assert await roles(Place("slack", "T", "C"), ANN) == frozenset()
 
 
 BEN: Final = Speaker("ben", "ben")
