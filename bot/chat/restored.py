@@ -22,7 +22,7 @@ def _lines(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> Ite
     at, made_at = (moment(each, now, zone, texts) for each in (report.at, report.made_at))
     yield texts("restore.head", at=at, made_at=made_at, made_by=report.made_by)
     if report.goals:
-        goals = ", ".join(f"{number} {state}" for state, number in report.goals.items())
+        goals = texts("list_of").join(f"{number} {state}" for state, number in report.goals.items())
         yield texts("restore.goals", goals=goals.replace("_", " "))
     else:
         yield texts("restore.no_goals")
@@ -31,20 +31,24 @@ def _lines(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> Ite
     yield from _first(_waits(report, now, zone, texts), texts)
     queued = [due.goal for due in report.waits if due.name == "slot"]
     if queued:
-        shown = ", ".join(f"G{number}" for number in queued[:LINES_MOST])
-        more = len(queued) - LINES_MOST
-        yield texts("restore.queued", goals=f"{shown}, … ({more} more)" if more > 0 else shown)
+        shown, more = _goals(queued[:LINES_MOST], texts), len(queued) - LINES_MOST
+        if more > 0:
+            shown = texts("restore.queued.more", goals=shown, count=more)
+        yield texts("restore.queued", goals=shown)
     if report.to_look_up:
         yield texts("restore.look_up", count=report.to_look_up)
     if report.may_have_posted:
-        goals = ", ".join(f"G{number}" for number in report.may_have_posted)
-        yield texts("restore.posted", goals=goals)
+        yield texts("restore.posted", goals=_goals(report.may_have_posted, texts))
     if report.unhandled:
         yield texts("restore.unhandled", count=report.unhandled)
     if report.missed:
         yield texts("restore.missed", count=report.missed)
     if report.sealed:
         yield texts("restore.sealed", count=report.sealed)
+
+
+def _goals(numbers: Iterable[int], texts: Texts) -> str:
+    return texts("list_of").join(texts("goal", number=number) for number in numbers)
 
 
 def _first(lines: Iterable[str], texts: Texts) -> Iterator[str]:

@@ -9,14 +9,23 @@ Rule 3: a key that a language lacks is said in English.
 from collections.abc import Mapping
 from typing import Final
 
-from bot.chat.texts.english import ENGLISH as OF_CHATS
+from bot.chat.texts.english import CHATS
 from bot.chat.texts.english_forgetting import FORGETTING
 from bot.chat.texts.english_money import MONEY
 from bot.chat.texts.english_operations import OPERATIONS
+from bot.chat.texts.english_people import PEOPLE
 from bot.chat.texts.english_upkeep import UPKEEP
 
 DEFAULT: Final = "en"
-ENGLISH: Final[Mapping[str, str]] = {**OF_CHATS, **FORGETTING, **MONEY, **OPERATIONS, **UPKEEP}
+ENGLISH: Final[Mapping[str, str]] = {
+    **CHATS,
+    **FORGETTING,
+    **MONEY,
+    **OPERATIONS,
+    **PEOPLE,
+    **UPKEEP,
+}
+"""The complete language, which the others are measured against."""
 CATALOGUE: Final[Mapping[str, Mapping[str, str]]] = {DEFAULT: ENGLISH}
 
 

@@ -1,11 +1,9 @@
-"""The sentences in English: the complete language, which the others are measured against."""
+"""The sentences in English about goals, decisions and the terminal; part of the catalogue."""
 
 from collections.abc import Mapping
 from typing import Final
 
-from bot.chat.texts.english_people import PEOPLE
-
-ENGLISH: Final[Mapping[str, str]] = {
+CHATS: Final[Mapping[str, str]] = {
     # States, as the head of a status message.
     "state.ready": "Queued",
     "state.working": "Working",
@@ -341,5 +339,4 @@ ENGLISH: Final[Mapping[str, str]] = {
     "terminal.unknown_local": (
         "There is no {name} here. What goals take follows `/goal`, as in `/goal help`. {local}"
     ),
-    **PEOPLE,
 }

@@ -1,4 +1,4 @@
-"""The sentences in English about people and rooms: who may what, the list, settings, owners."""
+"""The sentences in English about people and rooms; part of the catalogue."""
 
 from collections.abc import Mapping
 from typing import Final

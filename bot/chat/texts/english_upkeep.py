@@ -1,4 +1,4 @@
-"""What is said of a database that was restored, in English."""
+"""The sentences in English about a restored database; part of the catalogue."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -22,6 +22,7 @@ UPKEEP: Final[Mapping[str, str]] = {
     "released now.",
     "restore.decision_over": "G{goal}: {name} is open; its time passed {at}, before the backup, so it expires.",
     "restore.queued": "In the queue: {goals}. Each starts when a live goal ends.",
+    "restore.queued.more": "{goals}, … ({count} more)",
     "restore.more": "… and {count} more.",
     "restore.wait": "G{goal}: waits ({name}) until {at}.",
     "restore.wait_over": "G{goal}: waits ({name}); its time passed {at}, so it goes on.",
