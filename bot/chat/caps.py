@@ -7,14 +7,13 @@ from typing import Final
 from bot.chat.amounts import count, usd
 from bot.chat.facts import Facts, Manner
 from bot.chat.times import moment
-from bot.goals.goal import FINAL, Goal, State, Wait
+from bot.goals.goal import FINAL, State, Wait
 from bot.goals.money import NANO
 from bot.ports.chat import Shape
 from bot.ports.mail import Due
 
 WARN_AT: Final = 0.8
 """Of a limit, from which on the status message says so (design, "Money")."""
-_SETTINGS: Final = {"usd": "cap_{scope}_usd", "tokens": "cap_{scope}_tokens"}
 _QUIET: Final = FINAL | {State.OVER_BUDGET, State.BLOCKED}
 """States whose message tells what was spent, or where nothing more is."""
 
@@ -47,15 +46,12 @@ def held_by(wait: Wait, facts: Facts, manner: Manner) -> str:
     return manner.texts("wait.cap", what=what)
 
 
-def refusal(goal: Goal, facts: Facts, manner: Manner) -> dict[str, str]:
+def refusal(wait: Wait, facts: Facts, manner: Manner) -> dict[str, str]:
     """The values of the sentence that says why a held goal is not resumed."""
-    wait = goal.wait
-    if wait is None or not wait.is_held:
-        return {"what": "", "time": "", "mend": ""}
     if wait.kind == "slot":
         return {"what": held_by(wait, facts, manner), "time": "", "mend": ""}
     scope, _, limit = wait.ref.partition(":")
-    owner = facts.name(goal.owner, manner.texts)
+    owner = facts.name(facts.goal.owner, manner.texts)
     return {
         "what": _cap(scope, int(limit), owner, manner, in_tokens=wait.tokens > 0),
         "time": moment(wait.until, facts.now, manner.zone, manner.texts),
@@ -113,11 +109,11 @@ def _cap(scope: str, limit: int, name: str, manner: Manner, *, in_tokens: bool) 
 
 
 def _mend(scope: str, limit: int, manner: Manner, *, in_tokens: bool) -> str:
-    setting = _SETTINGS["tokens" if in_tokens else "usd"].format(scope=scope)
-    more = f"{max(1, 2 * limit // NANO)}"
-    # A room sets its dollars; tokens are the settings' alone.
-    key = "all" if in_tokens else scope
-    return manner.texts(f"cap.post.raise.{key}", setting=setting, more=more)
+    setting = f"cap_{scope}_{'tokens' if in_tokens else 'usd'}"
+    if scope != "room" or in_tokens:
+        return manner.texts("cap.post.raise", setting=setting)
+    # Its dollars are all that a room itself sets.
+    return manner.texts("cap.post.raise.room", setting=setting, more=max(1, 2 * limit // NANO))
 
 
 def _percent(part: float) -> int:

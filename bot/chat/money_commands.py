@@ -84,7 +84,7 @@ class MoneyCommands:
         if goal.wait is None or not goal.wait.is_held:
             return {"what": "", "time": "", "mend": ""}
         facts = await gather(goal, desk.journal, desk.rooms, desk.clock.now())
-        return caps.refusal(goal, facts, desk.manner_in(heard.message.place))
+        return caps.refusal(goal.wait, facts, desk.manner_in(heard.message.place))
 
     async def _told(
         self, heard: Heard, command: Command, spending: Spending, manner: Manner
@@ -104,8 +104,7 @@ class MoneyCommands:
             if not bills:
                 return manner.texts("spend.nobody", name=name)
         here = [bill for bill in bills if _is_here(bill, heard)]
-        goal_name = name if scope == "goal" else ""
-        head = manner.texts(f"spend.head.{scope}", name=name, goal=goal_name)
+        head = manner.texts(f"spend.head.{scope}", name=name)
         rows = spend.summed(here, spend.keys(manner)[_BY[scope]])
         rows = rows if scope == "week" else spend.dearest(rows)
         shown = here
@@ -130,7 +129,9 @@ class MoneyCommands:
             )
             for share in shares
         ]
-        return (manner.texts("spend.caps", caps=", ".join(parts)),) if parts else ()
+        return (
+            (manner.texts("spend.caps", caps=manner.texts("list_of").join(parts)),) if parts else ()
+        )
 
 
 _BY: Final = {

@@ -51,16 +51,16 @@ def summed(bills: Iterable[Bill], name: Callable[[Bill], str]) -> tuple[Total, .
     return tuple(total(key, rows) for key, rows in found.items())
 
 
-def total(name: str, bills: Iterable[Bill]) -> Total:
-    """The sum of bills."""
-    rows = tuple(bills)
+def total(name: str, rows: Iterable[Bill | Total]) -> Total:
+    """The sum of bills or of totals."""
+    found = tuple(rows)
     return Total(
         name,
-        sum(bill.calls for bill in rows),
-        sum(bill.tokens for bill in rows),
-        sum(bill.nano_usd for bill in rows),
-        sum(bill.estimated_nano_usd for bill in rows),
-        sum(bill.unpriced_tokens for bill in rows),
+        sum(one.calls for one in found),
+        sum(one.tokens for one in found),
+        sum(one.nano_usd for one in found),
+        sum(one.estimated_nano_usd for one in found),
+        sum(one.unpriced_tokens for one in found),
     )
 
 
@@ -84,24 +84,11 @@ def table_text(
         return "\n".join([texts("spend.none"), *foot])
     lines = [_line("spend.line", one, manner) for one in rows[:MOST]]
     if len(rows) > MOST:
-        rest = total_of(texts("spend.others", n=len(rows) - MOST), rows[MOST:])
+        rest = total(texts("spend.others", n=len(rows) - MOST), rows[MOST:])
         lines.append(_line("spend.line", rest, manner))
     if len(rows) > 1:
         lines.append(_line("spend.total", everything, manner))
     return "\n".join([head, *lines, *foot])
-
-
-def total_of(name: str, rows: Iterable[Total]) -> Total:
-    """The sum of totals."""
-    found = tuple(rows)
-    return Total(
-        name,
-        sum(one.calls for one in found),
-        sum(one.tokens for one in found),
-        sum(one.nano_usd for one in found),
-        sum(one.estimated_nano_usd for one in found),
-        sum(one.unpriced_tokens for one in found),
-    )
 
 
 def dearest(rows: Iterable[Total]) -> tuple[Total, ...]:

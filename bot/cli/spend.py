@@ -71,7 +71,7 @@ async def _rows(settings: Settings, by: str, since: str) -> list[dict[str, Any]]
     rows = rows if by == "day" else spend.dearest(rows)
     if not rows:
         return []
-    return [spend.row(one) for one in (*rows, spend.total_of("all", rows))]
+    return [spend.row(one) for one in (*rows, spend.total("all", rows))]
 
 
 def _age_s(since: str) -> float | None:

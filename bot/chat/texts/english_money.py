@@ -22,12 +22,11 @@ MONEY: Final[Mapping[str, str]] = {
         "No call starts that might pass it. What it holds goes on by itself after {time}, within "
         "five minutes; a message is kept until then."
     ),
-    "cap.post.raise.person": "To let it go on sooner: whoever runs Headway raises `{setting}`.",
     "cap.post.raise.room": (
         "To let it go on sooner: an admin raises the cap where it is set, here "
         "(`/goal room cap_usd {more}`) or in the settings (`{setting}`)."
     ),
-    "cap.post.raise.all": "To let it go on sooner: whoever runs Headway raises `{setting}`.",
+    "cap.post.raise": "To let it go on sooner: whoever runs Headway raises `{setting}`.",
     # Refusals.
     "refused.cap": "{goal} is held: {what} might be passed. It goes on by itself at {time}. "
     "An admin may let it pass: `resume {goal} anyway`. {mend}",
@@ -36,7 +35,7 @@ MONEY: Final[Mapping[str, str]] = {
         "counted."
     ),
     "refused.slot": "{goal} waits in the queue. {what}",
-    "refused.asks": ("Enough of your questions are being answered. Ask again when one of them is."),
+    "refused.asks": "Enough of your questions are being answered. Ask again when one of them is.",
     "refused.cancelled": "{goal} was cancelled and does not change any more. Start a new goal.",
     "answer.cap": (
         "A cap of today is reached, so this was not answered. Ask again tomorrow, or have the cap "
@@ -51,7 +50,7 @@ MONEY: Final[Mapping[str, str]] = {
     "spend.head.room": "Spent in this room so far:",
     "spend.head.mine": "Spent on your goals so far:",
     "spend.head.person": "Spent on {name}'s goals so far:",
-    "spend.head.goal": "Spent on {goal}:",
+    "spend.head.goal": "Spent on {name}:",
     "spend.head.model": "Spent in this room by model so far:",
     "spend.line": "- **{name}** {money} · {calls} · {tokens} tokens",
     "spend.total": "- **All** {money} · {calls} · {tokens} tokens",
