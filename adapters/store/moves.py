@@ -104,9 +104,9 @@ def write_opened(writes: Writes, goal: Goal, reopens: str) -> None:
     writes.add(queries.INSERT_LEASE, goal=goal.id, epoch=0, worker="", until=0.0)
 
 
-def write_goal(writes: Writes, before: Goal | None, goal: Goal) -> None:
-    """The goal's row as it is now; `before` is the row as it is there, where that is known."""
-    if before is not None and _asked(before) == _asked(goal):
+def write_goal(writes: Writes, before: Goal, goal: Goal) -> None:
+    """The goal's row as it is now; `before` is the row as it is there."""
+    if _asked(before) == _asked(goal):
         writes.add(queries.GO_ON_GOAL, of_goal=goal.id, seq=goal.seq, data=codec.dump_goal(goal))
     else:
         writes.add(queries.UPDATE_GOAL, of_goal=goal.id, **_mirrored(goal))
@@ -228,21 +228,17 @@ def _entry_row(move: Move, limits: str) -> dict[str, object]:
     }
 
 
-def _asked(goal: Goal) -> tuple[object, ...]:
-    """What of the goal stands in columns of its own, beside `seq`."""
-    return (
-        goal.state, goal.due_at, goal.turn, goal.revision, goal.objective, goal.closed_at
-    )  # fmt: skip
-
-
-def _mirrored(goal: Goal) -> dict[str, object]:
+def _asked(goal: Goal) -> dict[str, object]:
+    """What of the goal queries ask for, in columns of its own."""
     return {
         "state": goal.state.value,
         "revision": goal.revision,
-        "seq": goal.seq,
         "turn": goal.turn,
         "objective": goal.objective,
         "closed_at": goal.closed_at,
         "due_at": goal.due_at,
-        "data": codec.dump_goal(goal),
     }
+
+
+def _mirrored(goal: Goal) -> dict[str, object]:
+    return {**_asked(goal), "seq": goal.seq, "data": codec.dump_goal(goal)}

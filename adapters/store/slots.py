@@ -15,13 +15,14 @@ from typing import Any, Final
 from sqlalchemy import bindparam, func, select, text
 
 from adapters.store import codec, queries
-from adapters.store.moves import Move, decide, write_goal, write_moves
+from adapters.store.moves import decide, write_goal, write_moves
 from adapters.store.statements import Reader, Writes
 from adapters.store.tallies import Guard, here_of
 from adapters.store.transaction import Transaction
 from bot.errors import Refused
 from bot.goals.caps import Caps, Scope, full_scope
 from bot.goals.events import GoalOpened, WaitFired
+from bot.goals.goal import Goal
 from bot.goals.limits import Limits
 
 LOCK: Final = "goal.number"
@@ -77,23 +78,26 @@ def let_go(tx: Transaction, guard: Guard, limits: Limits, limits_hash: str) -> t
     if tx.one(_IS_ANY) is None:
         return ()
     tx.alone(LOCK)
-    counts, at, freed = _counts(tx), tx.now(), []
+    counts, freed = _counts(tx), []
     for data, *there in tx.all(_QUEUED):
         goal, here = codec.load_goal(data), here_of(guard, tuple(there))
         if goal.wait is None or full_scope(here.caps, _of(counts, goal.owner, here.room)):
             continue
-        writes = Writes()
-        for move in decide(goal, (WaitFired(goal.wait.id, "slot"),), at, limits):
-            _write(writes, move, limits_hash, here.room)
-        tx.write(writes)
+        fire(tx, goal, WaitFired(goal.wait.id, "slot"), limits, limits_hash, here.room)
         counts[goal.owner, here.room] += 1
         freed.append(goal.id)
     return tuple(freed)
 
 
-def _write(writes: Writes, move: Move, limits_hash: str, room: str) -> None:
-    write_goal(writes, None, move.after)
-    write_moves(writes, (move,), limits_hash, room)
+def fire(
+    tx: Transaction, goal: Goal, event: WaitFired, limits: Limits, limits_hash: str, room: str
+) -> None:
+    """Write that what the goal waited for is there; `room`: where it is charged."""
+    moves = tuple(decide(goal, (event,), tx.now(), limits))
+    writes = Writes()
+    write_goal(writes, goal, moves[-1].after)
+    write_moves(writes, moves, limits_hash, room)
+    tx.write(writes)
 
 
 def _check_asks(tx: Transaction, caps: Caps, owner: str) -> None:

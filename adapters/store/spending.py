@@ -8,10 +8,9 @@ from sqlalchemy import bindparam, case, exists, func, select, text
 
 from adapters.store import codec, queries
 from adapters.store.journal import check_waiting
-from adapters.store.moves import decide, write_goal, write_moves
 from adapters.store.people import write_notes
 from adapters.store.readers import Readers
-from adapters.store.slots import let_go
+from adapters.store.slots import fire, let_go
 from adapters.store.statements import Reader, Writes
 from adapters.store.tables import METADATA
 from adapters.store.tallies import (
@@ -150,7 +149,7 @@ class StoreSpending:
             if held.state is not State.WAITING or wait is None or wait.kind != "cap":
                 return False
             tx.run(_LIFT, key=lift_key(held.id, day_of(at, here.zone)), at=at)
-            self._free(tx, held, wait, here, at, why="lifted")
+            self._free(tx, held, wait, here, why="lifted")
             write_notes(tx, answer)
             return True
 
@@ -200,7 +199,7 @@ class StoreSpending:
             found = self._passed(tx, goal, here, need, taken, at)
             if found is None:
                 taken.append((goal.owner, here.room, need))
-                self._free(tx, goal, wait, here, at)
+                self._free(tx, goal, wait, here)
                 freed.append(goal.id)
             elif found.is_spent:
                 spent[_spent(tx, goal, here, found)] = None
@@ -227,19 +226,10 @@ class StoreSpending:
         return found
 
     def _free(
-        self,
-        tx: Transaction,
-        goal: Goal,
-        wait: Wait,
-        here: Here,
-        at: float,
-        why: str = "raised",
+        self, tx: Transaction, goal: Goal, wait: Wait, here: Here, why: str = "raised"
     ) -> None:
-        writes = Writes()
-        for move in decide(goal, (WaitFired(wait.id, why),), at, self._limits):
-            write_goal(writes, None, move.after)
-            write_moves(writes, (move,), self._limits_hash, here.room)
-        tx.write(writes)
+        fired = WaitFired(wait.id, why)
+        fire(tx, goal, fired, self._limits, self._limits_hash, here.room)
 
     def _say(
         self, tx: Transaction, goal: Goal, here: Here, scope: Scope, limit: int, *,
