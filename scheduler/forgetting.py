@@ -60,8 +60,8 @@ class Workspaces(Protocol):
     async def names(self) -> tuple[str, ...]:
         """Of all that there are."""
 
-    async def remove(self, name: str) -> int:
-        """Remove one; returns how many files it had."""
+    async def remove(self, name: str) -> None:
+        """Remove one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,14 +43,14 @@ class WorkspaceFolders:
         """Of all that there are."""
         return await asyncio.to_thread(self._names)
 
-    async def remove(self, name: str) -> int:
-        """Remove one; returns how many files it had.
+    async def remove(self, name: str) -> None:
+        """Remove one; what is not there is none.
 
         Raises:
             StoreUnusable: something in it cannot be removed.
         """
         await self._end_resting()
-        return await asyncio.to_thread(_removed, self._workspaces / name)
+        await asyncio.to_thread(_remove, self._workspaces / name)
 
     async def take(self, trail: Trail, *, is_dry: bool = False) -> Sequence[Step]:
         """The workspaces of the person's threads whole; of shared ones the files that tell of them."""
@@ -73,29 +73,27 @@ class WorkspaceFolders:
                 files += _scrubbed(self._workspaces / spot.session, trail.words, is_dry)
         if not is_dry:
             for name in own:
-                _removed(self._workspaces / name)
+                _remove(self._workspaces / name)
         steps = [Step("workspace", len(own)), Step("file", files)]
         return [step for step in steps if step.count]
 
 
-def _removed(folder: Path) -> int:
+def _remove(folder: Path) -> None:
     if folder.is_symlink():
         folder.unlink()
-        return 0
-    count = sum(1 for _ in _files(folder))
+        return
     for left in reversed(range(TRIES)):
+        if not folder.exists():
+            return
         try:
             _opened(folder)
             shutil.rmtree(folder)
-        except FileNotFoundError:
-            break
         except OSError as error:
-            # A process that the agent left may have put something there meanwhile.
-            if not left:
+            # A process that the agent left may have put something there meanwhile, or taken it.
+            if not left and folder.exists():
                 raise StoreUnusable(
                     f"{folder} cannot be removed ({error.strerror}). Give this user rights on it."
                 ) from error
-    return count
 
 
 def _opened(folder: Path) -> None:
@@ -132,7 +130,7 @@ def _scrubbed(folder: Path, words: Words, is_dry: bool) -> int:
         ):
             count += 1
             if not is_dry:
-                _removed(path)
+                _remove(path)
     return count
 
 

@@ -58,8 +58,8 @@ class Nothing:
     async def names(self) -> tuple[str, ...]:
         return ()
 
-    async def remove(self, name: str) -> int:
-        return 0
+    async def remove(self, name: str) -> None:
+        return
 
     async def take(self, trail: Trail, *, is_dry: bool = False) -> Sequence[Step]:
         return ()

@@ -30,11 +30,10 @@ class Folders:
     async def names(self) -> tuple[str, ...]:
         return tuple(sorted(self.there))
 
-    async def remove(self, name: str) -> int:
+    async def remove(self, name: str) -> None:
         if name == "stuck":
             raise StoreUnusable("It cannot be removed.")
         self.there.discard(name)
-        return 1
 
     async def take(self, trail: Trail, *, is_dry: bool = False) -> Sequence[Step]:
         self.seen.append(trail)
