@@ -122,10 +122,6 @@ class Worker:
         """The goals that are worked at now."""
         return frozenset(self._running)
 
-    def look(self) -> None:
-        """Look at what is due now."""
-        self._look.set()
-
     async def recall(self) -> None:
         """Abort what runs under a lease that a hold has ended, and look at what may go on."""
         self._look.set()

@@ -154,7 +154,7 @@ async def test_a_hold_aborts_what_runs_and_nothing_begins_until_the_release(is_a
         await asyncio.sleep(0.05)
         during = list(turns.begun)
         await store.holds.release(ALL)
-        worker.look()
+        await worker.recall()
 
         await _until(lambda: turns.begun == [goal, goal, other])
         assert during == [goal]
@@ -191,8 +191,7 @@ async def test_a_drained_worker_lets_a_turn_end_and_claims_nothing_more() -> Non
         await _until(lambda: len(turns.begun) == 2)
 
         left = await worker.drain(0.5)
-        await _opened(store, 3)
-        worker.look()
+        worker.wake(await _opened(store, 3))
         await asyncio.sleep(0.05)
 
         assert left == 1
