@@ -10,7 +10,7 @@ Rule 3: a person whom their network calls gone has no role, whatever the list sa
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from bot.chat.rights import Act, may
 from bot.errors import HeadwayError
@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 FOLLOW_S: Final = 3.0
 """How often the changes of other processes are looked for: they count within 5 s."""
 KEPT: Final = 20_000
+Lost = Literal["removed", "gone"] | None
 
 
 async def _nobody() -> None:
@@ -124,13 +125,13 @@ class AllowList:
         everywhere = Place(place.network, place.workspace, "")
         return "admin" in await self.roles(everywhere, who)
 
-    async def lost(self, goal: Goal) -> str:
-        """Why a goal's owner may have no goals there any more (`removed`, `gone`), or nothing."""
+    async def lost(self, goal: Goal) -> Lost:
+        """Why a goal's owner may have no goals there any more, or None where they may."""
         place = await self.home(goal.session)
         who = await self._who(goal.owner)
         if (place.network, who.id) in self._register.gone:
             return "gone"
-        return "" if may(Act.START, await self.roles(place, who)) else "removed"
+        return None if may(Act.START, await self.roles(place, who)) else "removed"
 
     async def home(self, session: str) -> Place:
         """Where a session lives."""

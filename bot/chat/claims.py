@@ -7,12 +7,9 @@ and who has tried a few in vain is not answered for a while.
 
 import secrets
 from hashlib import sha256
-from typing import Final, get_args
-
-from bot.ports.doors import Claimed
+from typing import Final
 
 LASTS_S: Final = 15 * 60.0
-OUTCOMES: Final[tuple[Claimed, ...]] = get_args(Claimed)
 _ALPHABET: Final = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 _GROUPS, _GROUP = 3, 4
 TRIES_A_PERSON: Final = 5

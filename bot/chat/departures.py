@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from bot.chat.allow_list import AllowList
+from bot.chat.allow_list import AllowList, Lost
 from bot.chat.desk import LIVE, Wake
 from bot.chat.facts import Manner
+from bot.chat.people_words import mentioned
+from bot.chat.views import one_line
 from bot.errors import HeadwayError, IllegalMove, Refused
 from bot.goals.events import OwnerLost
 from bot.goals.goal import Goal, State
@@ -31,7 +33,6 @@ MOVING: Final = frozenset(
 )
 """States that a lost owner ends; the others rest already."""
 FOREVER_S: Final = float("inf")
-_LINE_CHARS: Final = 72
 
 
 class Departures:
@@ -85,7 +86,7 @@ class Departures:
             else:
                 await self._notices.forget_said(_key(place, owner))
 
-    async def _let_rest(self, place: Place, owner: str, why: str, goals: Sequence[Goal]) -> None:
+    async def _let_rest(self, place: Place, owner: str, why: Lost, goals: Sequence[Goal]) -> None:
         session = (await self._rooms.begin(place)).session
         text = await self._card(place, owner, why, goals)
         one = self._manner.texts("goal", number=goals[0].number) if len(goals) == 1 else ""
@@ -98,30 +99,29 @@ class Departures:
         for goal in goals:
             await self._rest(goal, why)
 
-    async def _rest(self, goal: Goal, why: str) -> None:
-        if goal.state not in MOVING or why not in ("removed", "gone"):
+    async def _rest(self, goal: Goal, why: Lost) -> None:
+        if goal.state not in MOVING or why is None:
             return
-        event = OwnerLost("gone" if why == "gone" else "removed")
         try:
-            applied = await self._journal.commit(Unit(goal.id, (event,), urgent=True))
+            applied = await self._journal.commit(Unit(goal.id, (OwnerLost(why),), urgent=True))
         except (IllegalMove, Refused) as error:
             log.info("Goal %s rests already: %s", goal.id, error)
             return
         self.wake(goal.id, applied.instructions)
         self.posted()
 
-    async def _card(self, place: Place, owner: str, why: str, goals: Sequence[Goal]) -> str:
+    async def _card(self, place: Place, owner: str, why: Lost, goals: Sequence[Goal]) -> str:
         texts = self._manner.texts
         people = await self._rooms.people((owner,))
         name = people[owner].name if owner in people else texts("somebody")
-        admins = " ".join(f"@{one}" for one in self._allow_list.admins(place))
+        admins = mentioned(self._allow_list.admins(place), texts)
         lines = []
         for goal in goals:
             contents = await self._journal.contents(goal.session, (goal.objective,))
-            objective = " ".join(contents.get(goal.objective, "").split())[:_LINE_CHARS]
+            objective = one_line(contents.get(goal.objective, ""))
             number = texts("goal", number=goal.number)
             lines.append(texts("lost.line", goal=number, objective=objective))
-        head = texts(f"lost.{why}", name=name, admins=admins or texts("access.operator"))
+        head = texts(f"lost.{why}", name=name, admins=admins)
         return "\n".join([head, *lines, "", texts("lost.foot")])
 
 

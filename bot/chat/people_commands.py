@@ -11,7 +11,7 @@ from bot.chat import claims
 from bot.chat.desk import Desk
 from bot.chat.heard import Heard
 from bot.chat.parse import Command
-from bot.chat.people_words import EntryWords, read_entry, shown, subject_word
+from bot.chat.people_words import EntryWords, mentioned, read_entry, shown, subject_word
 from bot.chat.rights import Act
 from bot.chat.room_words import key_named, read_setting, unknown_key, value_text
 from bot.chat.times import moment
@@ -176,12 +176,6 @@ class PeopleCommands:
         if not self._tries.may_try(heard.person, now):
             await self._desk.inbox.handled(heard.id)
             return
-        answers = {
-            outcome: await self._desk.reply(
-                heard, texts(f"said.claim.{outcome}", name=heard.message.speaker.name)
-            )
-            for outcome in claims.OUTCOMES
-        }
         if not await self._desk.allow_list.members.is_direct(heard.message.place):
             await doors.void_claim(claims.code_hash(code))
             answer_once = await self._desk.reply(heard, texts("said.claim.public"))
@@ -189,9 +183,11 @@ class PeopleCommands:
             await doors.say_once(key, every_s=DAY_S, answer=answer_once)
             self._desk.posted()
             return
+        session = (await self._desk.where(heard)).session
 
         def answer(outcome: Claimed) -> Answer:
-            return answers[outcome]
+            told = texts(f"said.claim.{outcome}", name=heard.message.speaker.name)
+            return Answer((Note(session, f"reply:{heard.id}", told),), (heard.id,))
 
         outcome = await doors.claim(claims.code_hash(code), heard.person, answer)
         if outcome == "taken":
@@ -207,7 +203,6 @@ class PeopleCommands:
             return
         who = Subject("person", place.network, heard.message.speaker.id)
         main = (await self._desk.rooms.begin(place)).session
-        admins = self._desk.allow_list.admins(place)
         card = Note(
             main,
             f"access:{heard.id}",
@@ -215,7 +210,7 @@ class PeopleCommands:
                 "access.card",
                 name=heard.message.speaker.name,
                 word=subject_word(who),
-                admins=" ".join(f"@{name}" for name in admins) or texts("access.operator"),
+                admins=mentioned(self._desk.allow_list.admins(place), texts),
             ),
             f"access:{subject_word(who)}",
         )

@@ -6,6 +6,7 @@ are the members of a room, `server:NAME` all people of a Matrix server, `group:I
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,6 +68,11 @@ def shown(subject: Subject) -> str:
     if subject.kind == "person" and subject.network == "slack":
         return f"@{subject.name or subject.id}"
     return subject_word(subject)
+
+
+def mentioned(admins: Iterable[str], texts: Texts) -> str:
+    """A room's admins, each called by name; whoever runs Headway where it has none."""
+    return " ".join(texts("mention", name=name) for name in admins) or texts("access.operator")
 
 
 def refuse_everybody(subject: Subject, texts: Texts) -> None:

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from bot.chat.texts import Texts
 from bot.errors import BadInput
+from bot.goals.limits import MOST_DAYS, MOST_USD
 from bot.ports.room_settings import KEYS, KINDS, MENTIONS, Setting
 
 ALIASES: Final = {"budget": "budget_usd", "caps": "cap_usd", "cap": "cap_usd", "texts": "retention_days",
@@ -14,8 +15,6 @@ OPEN: Final = "default"
 """The value that leaves a setting open again."""
 _ON: Final = frozenset({"on", "yes", "true"})
 _OFF: Final = frozenset({"off", "no", "false"})
-_MOST: Final = 1_000_000.0
-_DAYS_MOST: Final = 36_500
 _NAME_CHARS: Final = 120
 
 
@@ -111,7 +110,7 @@ def _number(key: str, text: str, texts: Texts) -> Setting:
         number = float(text.removeprefix("$").lower().removesuffix("usd"))
     except ValueError:
         raise refused from None
-    least, most = (0.01, _MOST) if is_money else (0, _DAYS_MOST)
+    least, most = (0.01, MOST_USD) if is_money else (0, MOST_DAYS)
     if not least <= number <= most or (not is_money and number != int(number)):
         raise refused
     return number if is_money else int(number)
