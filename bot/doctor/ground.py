@@ -17,7 +17,6 @@ from typing import Final, Literal
 
 Container = Literal["", "docker", "podman", "kubernetes", "lxc"]
 
-HANDBOOK: Final = "deploy/README.md"
 PROFILE: Final = (
     "`printf 'abi <abi/4.0>,\\nprofile bwrap /usr/bin/bwrap flags=(unconfined) {\\n  userns,\\n}\\n' | "
     "sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r /etc/apparmor.d/bwrap`"
@@ -172,8 +171,8 @@ def _surroundings(ground: Ground) -> Iterator[Cause]:
                 "systemd",
                 f"The unit {ground.unit} forbids what bubblewrap does. Take deploy/headway.service, or "
                 "leave out of yours: RestrictNamespaces, PrivateUsers, ProtectKernelTunables, "
-                "ProtectKernelLogs, ProtectProc, ProcSubset, ProtectHostname, and SystemCallFilter "
-                "unless it names @mount, seccomp and sethostname.",
+                "ProtectKernelLogs, ProcSubset, ProtectHostname, and SystemCallFilter unless it names "
+                "@mount, seccomp and sethostname.",
             )
         case _:
             yield Cause(

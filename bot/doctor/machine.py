@@ -63,15 +63,12 @@ def clock(settings: Settings | None = None) -> str:
 def settings_file(settings: Settings) -> str:
     """Where the settings come from, and whether a key in their file is open to others."""
     path = settings.config_file
-    for key in (settings.api_key_file,):
-        if key is not None and key.exists() and stat.S_IMODE(key.stat().st_mode) & 0o077:
-            raise warning(f"The key file {key} can be read by others. Close it: `chmod 600 {key}`.")
+    key = settings.api_key_file
+    if key is not None and key.exists() and _is_open(key):
+        raise warning(f"The key file {key} can be read by others. Close it: `chmod 600 {key}`.")
     if path is None:
         return "from the environment and the defaults; there is no headway.toml"
-    if (
-        "api_key" in tomllib.loads(path.read_text("utf-8"))
-        and stat.S_IMODE(path.stat().st_mode) & 0o077
-    ):
+    if "api_key" in tomllib.loads(path.read_text("utf-8")) and _is_open(path):
         raise warning(f"{path} can be read by others. Close it: `chmod 600 {path}`.")
     return f"from {path.absolute()} and the environment"
 
@@ -99,7 +96,7 @@ def state_folder(settings: Settings) -> str:
         )
     if not _can_write(folder):
         raise wrong(f"{folder} cannot be written. Mend its rights (`chmod u+rwx`) or its disk.")
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if _is_open(folder):
         raise warning(f"{folder} can be read by others. Close it: `chmod 700 {folder}`.")
     return str(folder)
 
@@ -140,6 +137,11 @@ def _newest(folder: Path) -> float:
         return max((each.stat().st_mtime for each in folder.glob("headway.db*")), default=0.0)
     except OSError:
         return 0.0
+
+
+def _is_open(path: Path) -> bool:
+    """Whether others than the owner have any right to it."""
+    return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
 
 
 def _can_write(folder: Path) -> bool:
