@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adapters.console.render import clean
+from adapters.console.tables import dollars
 
 Row = Mapping[str, Any]
 
@@ -30,16 +31,12 @@ def table(rows: Sequence[Row], by: str) -> RenderableType:
 
 def _cells(row: Row) -> tuple[str, ...]:
     unpriced = row["unpriced_tokens"]
-    cost = _dollars(row["cost_usd"])
+    cost = dollars(row["cost_usd"])
     return (
         str(row["name"]),
         f"at least {cost}" if row["cost_is_at_least"] else cost,
-        _dollars(row["estimated_usd"]) if row["estimated_usd"] else "",
+        dollars(row["estimated_usd"]) if row["estimated_usd"] else "",
         f"{unpriced:,} tokens" if unpriced else "",
         f"{row['calls']:,}",
         f"{row['tokens']:,}",
     )
-
-
-def _dollars(amount: float) -> str:
-    return "<$0.01" if 0 < amount < 0.01 else f"${amount:,.2f}"

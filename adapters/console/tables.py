@@ -75,8 +75,12 @@ def trace(rows: Sequence[Row]) -> RenderableType:
 def cost(row: Row) -> str:
     """`$0.84`, with `≥` where a price is unknown and `~` where some of it is estimated."""
     sign = "≥" if row["cost_is_at_least"] else "~" if row["estimated_usd"] else ""
-    dollars = row["cost_usd"]
-    return sign + ("<$0.01" if 0 < dollars < 0.01 else f"${dollars:,.2f}")
+    return sign + dollars(row["cost_usd"])
+
+
+def dollars(amount: float) -> str:
+    """`$1,234.50`; what is less than a cent says so."""
+    return "<$0.01" if 0 < amount < 0.01 else f"${amount:,.2f}"
 
 
 def _rule(row: Row) -> Text:
