@@ -22,6 +22,7 @@ from adapters.rehearsal.script import (
     assistant_texts,
     call,
     calls_of,
+    is_done,
     role_of,
     say,
     tool_use,
@@ -239,8 +240,7 @@ def _done(made: list[Call], name: str, part: str) -> bool:
     A result that tells nothing but failure is tried again, `ATTEMPTS` times at most.
     """
     same = [c for c in made if c.name == name and part in json.dumps(c.input, ensure_ascii=False)]
-    good = [c for c in same if c.result is not None and not c.is_error]
-    return bool(good) or len(same) >= ATTEMPTS
+    return is_done(same, ATTEMPTS)
 
 
 def _attempts(made: list[Call], name: str, part: str) -> int:

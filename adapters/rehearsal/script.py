@@ -8,7 +8,7 @@ scripts that cannot do without.
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -232,6 +232,13 @@ def calls_of(request: Request) -> list[Call]:
             elif block.get("type") == "tool_result":
                 results[block["tool_use_id"]] = block
     return [_call(use, results.get(use["id"])) for use in uses]
+
+
+def is_done(same: Iterable[Call], attempts: int) -> bool:
+    """Whether one of these calls has a good result, or so many were made that it is given up."""
+    made = list(same)
+    good = [one for one in made if one.result is not None and not one.is_error]
+    return bool(good) or len(made) >= attempts
 
 
 def last_results(request: Request) -> list[Call]:

@@ -20,6 +20,7 @@ from adapters.rehearsal.script import (
     assistant_texts,
     call,
     calls_of,
+    is_done,
     offered,
     role_of,
     say,
@@ -149,10 +150,4 @@ def _quoted(text: str) -> str:
 
 
 def _is_done(made: list[Call], name: str) -> bool:
-    """Whether a call of this tool has a good result, or has failed too often to be tried again."""
-    same = [one for one in made if one.name == name]
-    good = [one for one in same if one.result is not None and not one.is_error]
-    return bool(good) or len(same) >= _ATTEMPTS
-
-
-__all__ = ["ABOUT", "HAIKU", "QUESTION", "script"]
+    return is_done((one for one in made if one.name == name), _ATTEMPTS)
