@@ -15,6 +15,7 @@ from typing import Any, Final
 from sqlalchemy import Select, bindparam, func, or_, select, text, update
 
 from adapters.store import codec, queries
+from adapters.store.holds import LOCK
 from adapters.store.readers import Readers
 from adapters.store.statements import Reader, Row, Statement
 from adapters.store.transaction import Transaction
@@ -23,9 +24,6 @@ from bot.ports.journal import EndpointRow, Lease
 
 LEASE_S: Final = 30.0
 """How long a lease lasts unless told otherwise; its worker renews it every 10 s."""
-
-ASKED_AT_ONCE: Final = 64
-"""Goals looked at in one query."""
 
 _UNHELD: Final = text(
     "NOT EXISTS (SELECT 1 FROM hold WHERE hold.scope IN ('all', 'restore')"
@@ -87,12 +85,12 @@ _NEXT_DUE_AT_HOME: Final = _NEXT_DUE.join(_S, _S.c.id == _G.c.session).where(
     or_(_S.c.home == "", _S.c.home == bindparam("of_home"))
 )
 _STOPPED: Final = select(_G.c.data).where(
-    _G.c.id.in_([bindparam(f"of_{n}") for n in range(ASKED_AT_ONCE)]),
+    queries.among(_G.c.id),
     text("state IN ('paused', 'cancelled')"),
 )
 
 _KEPT: Final = select(_L.c.goal, _L.c.epoch).where(
-    _L.c.goal.in_([bindparam(f"of_{n}") for n in range(ASKED_AT_ONCE)]),
+    queries.among(_L.c.goal),
     _L.c.worker == bindparam("of_worker"),
 )
 
@@ -129,7 +127,7 @@ class StoreLeases:
         """Take due goals that nobody holds, oldest due first, bumping each one's epoch."""
 
         def job(tx: Transaction) -> tuple[tuple[Lease, bool], ...]:
-            tx.beside("hold")
+            tx.beside(LOCK)
             now = tx.now()
             query, of = self._at_home(_CLAIM, _CLAIM_AT_HOME)
             rows = tx.all(query, of_now=now, of_limit=limit, **of)
@@ -147,7 +145,7 @@ class StoreLeases:
         """Take this goal if it is due and nobody else holds it."""
 
         def job(tx: Transaction) -> Lease | None:
-            tx.beside("hold")
+            tx.beside(LOCK)
             now = tx.now()
             query, of = self._at_home(_CLAIM_ONE, _CLAIM_ONE_AT_HOME)
             row = tx.one(query, of_now=now, of_goal=goal, of_worker=worker, **of)
@@ -193,10 +191,8 @@ class StoreLeases:
         """Those of the leases (goal -> epoch) that a hold or another worker has ended."""
 
         def query(reader: Reader) -> frozenset[str]:
-            goals, kept = tuple(held), set[tuple[str, int]]()
-            for start in range(0, len(goals), ASKED_AT_ONCE):
-                asked = [*goals[start : start + ASKED_AT_ONCE], *[""] * ASKED_AT_ONCE]
-                of = {f"of_{n}": asked[n] for n in range(ASKED_AT_ONCE)}
+            kept: set[tuple[str, int]] = set()
+            for of in queries.groups(tuple(held)):
                 kept.update((row[0], row[1]) for row in reader.all(_KEPT, **of, of_worker=worker))
             return frozenset(goal for goal, epoch in held.items() if (goal, epoch) not in kept)
 
@@ -207,9 +203,7 @@ class StoreLeases:
 
         def query(reader: Reader) -> frozenset[str]:
             rows: list[Row] = []
-            for start in range(0, len(goals), ASKED_AT_ONCE):
-                asked = [*goals[start : start + ASKED_AT_ONCE], *[""] * ASKED_AT_ONCE]
-                of = {f"of_{n}": asked[n] for n in range(ASKED_AT_ONCE)}
+            for of in queries.groups(goals):
                 rows += reader.all(_STOPPED, **of)
             found = (codec.load_goal(row[0]) for row in rows)
             return frozenset(one.id for one in found if one.is_final or one.reason == "stopped")

@@ -4,6 +4,7 @@ The hot path's statements: what a unit of a goal reads and writes.
 Parameters that pick rows are named `of_*`; all others are column values.
 """
 
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -50,6 +51,22 @@ def upsert(insertion: Any, keys: tuple[str, ...], *columns: str, **more: Any) ->
     changed = {name: getattr(insertion.excluded, name) for name in columns}
     upsert: Insert = insertion.on_conflict_do_update(index_elements=keys, set_={**changed, **more})
     return upsert
+
+
+AT_ONCE: Final = 64
+"""Names looked for in one query."""
+
+
+def among(column: Any) -> Any:
+    """The column is one of the names of a group of `groups`."""
+    return column.in_([bindparam(f"of_{n}") for n in range(AT_ONCE)])
+
+
+def groups(names: Sequence[str]) -> Iterator[dict[str, str]]:
+    """The names as parameters of `among`, so many at a time; a last group is filled with nobody's."""
+    for start in range(0, len(names), AT_ONCE):
+        asked = [*names[start : start + AT_ONCE], *[""] * AT_ONCE]
+        yield {f"of_{n}": asked[n] for n in range(AT_ONCE)}
 
 
 _above: Final = ROOM.alias("above")

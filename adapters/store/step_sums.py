@@ -25,7 +25,6 @@ MARGIN: Final = 1_000
 """Entries of the journal that are looked at again: PostgreSQL shows them by order of commit."""
 KEPT_S: Final = 600.0
 """For how long the share of a goal that is not live is remembered: a late reply may still come."""
-ASKED_AT_ONCE: Final = 64
 
 Key = tuple[str, str, str]
 """Kind, name and state of a step."""
@@ -49,9 +48,7 @@ _ALL: Final = _summed(*_KEY)
 _LIVE: Final = select(_G.c.id).where(
     text("kind = 'goal' AND state NOT IN ('complete', 'cancelled')")
 )
-_OF_GOALS: Final = _summed(_S.c.goal, *_KEY).where(
-    _S.c.goal.in_([bindparam(f"of_{n}") for n in range(ASKED_AT_ONCE)])
-)
+_OF_GOALS: Final = _summed(_S.c.goal, *_KEY).where(queries.among(_S.c.goal))
 _LAST: Final = select(func.coalesce(func.max(_E.c.position), text("0")))
 _SINCE: Final = select(_E.c.position, _E.c.goal, _E.c.kind).where(
     _E.c.position > bindparam("of_position")
@@ -128,9 +125,7 @@ def _forget(reader: Reader, known: _Known, before: float) -> None:
 
 def _shares(reader: Reader, goals: list[str]) -> dict[str, Mapping[Key, Sums]]:
     shares: dict[str, dict[Key, Sums]] = {goal: {} for goal in goals}
-    for start in range(0, len(goals), ASKED_AT_ONCE):
-        asked = [*goals[start : start + ASKED_AT_ONCE], *[""] * ASKED_AT_ONCE]
-        of = {f"of_{n}": asked[n] for n in range(ASKED_AT_ONCE)}
+    for of in queries.groups(goals):
         for row in reader.all(_OF_GOALS, **of):
             shares[row[0]][row[1], row[2], row[3]] = _numbers(row[4:])
     return dict(shares)
