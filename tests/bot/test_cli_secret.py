@@ -1,5 +1,6 @@
 """`headway secret`: what it takes, what it prints, and that no value is printed."""
 
+import asyncio
 import io
 import json
 import os
@@ -15,7 +16,9 @@ from pathlib import Path
 import pytest
 
 from bot.cli import main
+from bot.settings import Settings
 from bot.wiring.folder import owned
+from bot.wiring.secrets import own_secrets
 from tests.peers.messages_api import ROOT
 
 VALUE = "planted-value-of-a-token"
@@ -140,16 +143,11 @@ def test_what_cannot_be_kept_is_refused_with_the_mend(
     "value", ["two\nlines\n\n", " spaces around ", "é\U0001f600-value", "x" * 65_536]
 )
 def test_a_value_is_kept_to_the_character(secret: Shell, value: str) -> None:
-    from bot.settings import Settings
-    from bot.wiring.secrets import own_secrets
-
     secret("set", "TOKEN", typed=value + "\n")
 
     async def kept() -> str:
         async with own_secrets(Settings()) as secrets:
             return await secrets.get("secret", "TOKEN")
-
-    import asyncio
 
     assert asyncio.run(kept()) == value
 
@@ -159,13 +157,17 @@ def test_a_command_waits_for_another_one_that_has_the_folder(secret: Shell, tmp_
     folder.mkdir(mode=0o700)
     held = ExitStack()
     held.enter_context(owned(folder))
+    is_free = threading.Event()
+    held.callback(is_free.set)
     let_go = threading.Timer(0.5, held.close)
     let_go.start()
 
     code, out, _ = secret("set", "TOKEN", typed=VALUE)
+    has_waited = is_free.is_set()
     let_go.join()
 
     assert (code, out[:13]) == (0, "TOKEN is kept")
+    assert has_waited
 
 
 def test_a_plain_word_is_kept_and_said_to_be_one(secret: Shell) -> None:

@@ -18,7 +18,9 @@ from adapters.clock import WallClock
 from adapters.store import schema, upkeep
 from adapters.store.copies import nobody
 from adapters.store.open import Store, open_store
+from adapters.store.posts import queue
 from adapters.store.restored import EPOCHS, Origin
+from adapters.store.statements import Writes
 from bot.errors import StoreUnusable
 from bot.goals.events import CallLost, TurnStarted
 from bot.goals.limits import LIMITS
@@ -423,9 +425,6 @@ def test_a_damaged_database_is_not_taken_for_a_backup(tmp_path: Path) -> None:
 
 
 def _queue(goal: Any, tx: Any) -> None:
-    from adapters.store.posts import queue
-    from adapters.store.statements import Writes
-
     writes = Writes()
     key = f"{goal.id}:decision:7"
     queue(writes, key, "decision", goal.session, tx.now(), goal=goal.id)

@@ -1,7 +1,5 @@
 """What people say is stored without known secrets, and they are told once."""
 
-from pathlib import Path
-
 import pytest
 
 from bot.chat.facts import Manner
@@ -44,7 +42,7 @@ class Bed:
 
 
 @pytest.fixture
-def bed(tmp_path: Path) -> Bed:
+def bed() -> Bed:
     return Bed()
 
 

@@ -214,7 +214,7 @@ FAULTS = (
     Fault("socket left behind", socket_left_behind, "process", "left by a process that was killed", "Nothing is lost", "warning"),
     Fault("damaged database", damaged, "database", "is damaged", "restore the last backup"),
     Fault("newer database", newer, "database", "newer", "install the Headway that wrote it"),
-    Fault("no database", no_database_at_all, "database", "is not a database", "."),
+    Fault("no database", no_database_at_all, "database", "is not a database", "restore the last backup"),
     Fault("another's database", owned_by_another, "database", "works for another state folder", "Stop that process"),
     Fault("unknown kind of database", variable(headway_database="mysql://x/y"), "database", "no kind of database", "sqlite:///FILE"),
     Fault("PostgreSQL out of reach", postgres_out_of_reach, "database", "out of reach", "check HEADWAY_DATABASE"),

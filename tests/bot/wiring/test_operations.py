@@ -168,8 +168,6 @@ async def test_a_start_closes_what_is_mended_and_leaves_what_is_not(
 ) -> None:
     for subject in ("well", "ill", "ill model-x"):
         await room.operations.trouble("key", subject, "auth")
-    again = Room()
-    again.store = room.store
     operations = Operations(room.store.incidents, Manner(), None, room.clock)
     watches = Watches(operations, room.clock, Alarms(), tmp_path)
 

@@ -80,6 +80,10 @@ async def test_somebody_is_added_listed_and_removed(bench: Bench, desk: PeopleDe
         ({"do": "room.set", "room": "", "key": "goals", "value": "off"}, "names no room"),
         ({"do": "room.show", "room": "irc:x"}, "There is no network irc"),
         ({"do": "room.set", "room": "console", "key": "budgte", "value": "1"}, "Did you mean"),
+        (
+            {"do": "room.set", "room": "console", "key": "nonsense", "value": "1"},
+            "There is no setting `nonsense`. There are: goals,",
+        ),
         ({"do": "room.set", "room": "console", "key": "goals", "value": "1"}, "`on` or `off`"),
     ],
 )

@@ -7,6 +7,7 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from adapters.backup.folder import read_manifest
-from adapters.backup.manifest import FILE
+from adapters.backup.manifest import FILE, written
 from adapters.store import schema
 from bot.errors import AlreadyOwned, BadInput, HeadwayError, StoreUnusable
 from bot.settings import Settings, read_settings
@@ -350,10 +351,6 @@ def _dying(number: int) -> Iterator[None]:
 
 def _rewritten(place: Path, **changed: str) -> None:
     """Another whole manifest, of another schema or kind."""
-    from dataclasses import replace
-
-    from adapters.backup.manifest import written
-
     told = replace(read_manifest(place), **changed)  # type: ignore[arg-type]
     (place / FILE).write_text(written(told))
 

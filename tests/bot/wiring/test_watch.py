@@ -150,7 +150,7 @@ async def test_a_writer_that_waits_is_not_ready_at_once_and_not_live_after_a_whi
     stuck = asyncio.create_task(store.writer.do(lambda tx: go.wait(10)))
     await asyncio.sleep(0.05)
 
-    ready, live = await watch.ready(), await watch.live()
+    live, ready = await watch.live(), await watch.ready()
     await asyncio.sleep(0.6)
     live_later = await watch.live()
     go.set()
