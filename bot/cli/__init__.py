@@ -29,7 +29,8 @@ from bot.cli.exits import KNOWN, know, wrap_streams
 from bot.cli.secret import app as secret_commands
 from bot.cli.wrapped import wrapped
 from bot.errors import HeadwayError, Ours
-from bot.settings import Settings, read_settings
+from bot.settings import Settings, read_settings, traced
+from bot.settings_sources import Leaf, Origin
 
 log = logging.getLogger(__name__)
 
@@ -84,10 +85,16 @@ class Given:
 
     def read(self) -> Settings:
         """The settings, whose secrets are known from now on. Raises BadSettings."""
-        flags: dict[str, Any] = {} if self.state_dir is None else {"state_dir": self.state_dir}
-        settings = read_settings(self.config, **flags)
+        settings = read_settings(self.config, **self._flags())
         know(settings)
         return settings
+
+    def traced(self) -> tuple[Settings, dict[Leaf, Origin]]:
+        """The settings, and where each value comes from. Raises BadSettings."""
+        return traced(self.config, **self._flags())
+
+    def _flags(self) -> dict[str, Any]:
+        return {} if self.state_dir is None else {"state_dir": self.state_dir}
 
 
 def tune() -> None:
@@ -288,8 +295,8 @@ app.add_typer(secret_commands, name="secret")
 
 
 def _given(context: typer.Context) -> Given:
-    given = context.obj
-    return given if isinstance(given, Given) else Given(None, None)
+    given: Given = context.obj
+    return given
 
 
 def _told(error: HeadwayError) -> int:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 import typer
 from pydantic import BaseModel, SecretStr
 
-from bot.settings import Settings, traced
+from bot.settings import Settings
 from bot.settings_sources import Leaf, Origin, origin_of, places
 
 KINDS: Final = {
@@ -39,7 +39,9 @@ def show(
     changed: Annotated[bool, typer.Option("--changed", help="Leave out the defaults.")] = False,
 ) -> None:
     """Print each setting with its value and its origin; of a secret only whether it is set."""
-    rows = [row for row in shown(*_traced(context)) if not changed or row["origin"] != "default"]
+    rows = [
+        row for row in shown(*context.obj.traced()) if not changed or row["origin"] != "default"
+    ]
     if as_json:
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
         return
@@ -59,7 +61,7 @@ def show(
 @app.command(epilog="[cyan]headway config path[/]")
 def path(context: typer.Context) -> None:
     """Print which settings file is read; exit code 1 where there is none."""
-    settings, _ = _traced(context)
+    settings, _ = context.obj.traced()
     if settings.config_file is None:
         looked = ", ".join(str(place) for place in places())
         sys.stderr.write(
@@ -142,9 +144,3 @@ def _words(value: Any) -> str:
     if value is None or value in ("", [], {}):
         return "-"
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _traced(context: typer.Context) -> tuple[Settings, dict[Leaf, Origin]]:
-    given = context.obj
-    flags = {} if given is None or given.state_dir is None else {"state_dir": given.state_dir}
-    return traced(None if given is None else given.config, **flags)

@@ -22,7 +22,7 @@ from bot.cli.config import shown
 from bot.cli.wrapped import wrapped
 from bot.errors import BadInput
 from bot.ports.restored import RestoreReport
-from bot.settings import Settings, read_settings, traced
+from bot.settings import Settings, read_settings
 
 MIB: Final = 1024 * 1024
 SHOWN: Final = 5
@@ -65,7 +65,7 @@ def backup(
     """
     from bot.wiring.upkeep import back_up
 
-    settings, found = traced(context.obj.config, **_flags(context))
+    settings, found = context.obj.traced()
     context.obj.settings()
     with _progress() as told:
         manifest = back_up(settings, folder, shown(settings, found), told)
@@ -219,11 +219,6 @@ def upgrade(context: typer.Context, as_json: AsJson = False) -> None:
 
 def _told(report: RestoreReport, settings: Settings) -> tuple[str, ...]:
     return lines(report, time.time(), settings.tz, Texts())
-
-
-def _flags(context: typer.Context) -> dict[str, Any]:
-    state_dir = context.obj.state_dir
-    return {} if state_dir is None else {"state_dir": state_dir}
 
 
 def _release(context: typer.Context, into: Path | None) -> str:
