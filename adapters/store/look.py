@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.store import schema
-from adapters.store.open import POSTGRES, SQLITE, unknown_kind
+from adapters.store.open import POSTGRES, SQLITE, address_of, file_of, unknown_kind
 from adapters.store.sqlite import check, translated
 from bot.errors import StoreUnusable
 
@@ -49,9 +49,9 @@ def look(url: str, *, state_dir: Path) -> Look:
         StoreBusy, StoreUnusable: damaged, no database, newer, out of reach, or closed to us.
     """
     if url.startswith(SQLITE):
-        return _sqlite(state_dir / url.removeprefix(SQLITE))
+        return _sqlite(file_of(url, state_dir))
     if url.startswith(POSTGRES):
-        return _postgres("postgresql://" + url.partition("://")[2])
+        return _postgres(address_of(url))
     raise unknown_kind(url)
 
 

@@ -132,6 +132,16 @@ def is_shared(url: str) -> bool:
     return url.startswith(POSTGRES)
 
 
+def file_of(url: str, state_dir: Path) -> Path:
+    """The file of the SQLite database at `url`."""
+    return state_dir / url.removeprefix(SQLITE)
+
+
+def address_of(url: str) -> str:
+    """The URL of a PostgreSQL database as psycopg has it."""
+    return "postgresql://" + url.partition("://")[2]
+
+
 def unknown_kind(url: str) -> BadSettings:
     """What is said of a URL that is no known kind of database's."""
     kind = url.partition(":")[0]
@@ -151,10 +161,10 @@ def _connected(
     if url.startswith(SQLITE):
         from adapters.store.sqlite import open_sqlite
 
-        return *open_sqlite(stack, state_dir / url.removeprefix(SQLITE), clock), lambda: None
+        return *open_sqlite(stack, file_of(url, state_dir), clock), lambda: None
     if url.startswith(POSTGRES):
         from adapters.store.postgres import Patience, open_postgres
 
-        patience, address = Patience(), "postgresql://" + url.partition("://")[2]
-        return *open_postgres(address, patience, before), patience.end
+        patience = Patience()
+        return *open_postgres(address_of(url), patience, before), patience.end
     raise unknown_kind(url)

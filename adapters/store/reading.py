@@ -11,7 +11,7 @@ from adapters.store.figures import StoreFigures
 from adapters.store.holds import StoreHolds
 from adapters.store.incidents import StoreIncidents
 from adapters.store.journal import StoreJournal
-from adapters.store.open import POSTGRES, SQLITE
+from adapters.store.open import POSTGRES, SQLITE, address_of, file_of
 from adapters.store.people import StorePeople
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
@@ -95,7 +95,7 @@ def _source(url: str, state_dir: Path) -> Source:
     if url.startswith(SQLITE):
         from adapters.store.sqlite import SqliteSource
 
-        path = state_dir / url.removeprefix(SQLITE)
+        path = file_of(url, state_dir)
         if not path.is_file():
             raise StoreUnusable(
                 f"There is no database {path} yet. `headway chat` or `headway run` makes it; "
@@ -105,4 +105,4 @@ def _source(url: str, state_dir: Path) -> Source:
     assert url.startswith(POSTGRES)
     from adapters.store.postgres import PostgresSource
 
-    return PostgresSource("postgresql://" + url.partition("://")[2])
+    return PostgresSource(address_of(url))

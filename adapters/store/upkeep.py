@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from adapters.store import schema
 from adapters.store.copies import Told, copy_sqlite, flush
-from adapters.store.open import POSTGRES, SQLITE, unknown_kind
+from adapters.store.open import POSTGRES, SQLITE, address_of, file_of, unknown_kind
 from adapters.store.restored import Origin, settle
 from adapters.store.statements import SQLITE as DIALECT
 from adapters.store.statements import Compiler
@@ -49,10 +49,10 @@ def back_up(url: str, *, state_dir: Path, folder: Path, told: Told) -> str:
     if kind_of(url) == "postgresql":
         from adapters.store.export import export_postgres
 
-        return export_postgres(_address(url), folder / ROWS, told)
+        return export_postgres(address_of(url), folder / ROWS, told)
     from adapters.store.sqlite import translated
 
-    source = _path(url, state_dir)
+    source = file_of(url, state_dir)
     if not source.is_file():
         raise StoreUnusable(
             f"There is no database {source} yet, so there is nothing to back up: "
@@ -68,7 +68,7 @@ def back_up(url: str, *, state_dir: Path, folder: Path, told: Told) -> str:
 
 def is_there(url: str, *, state_dir: Path) -> bool:
     """Whether a restore to this URL would replace a database."""
-    return kind_of(url) == "sqlite" and _path(url, state_dir).exists()
+    return kind_of(url) == "sqlite" and file_of(url, state_dir).exists()
 
 
 def restore(
@@ -97,14 +97,14 @@ def restore(
 
         name = beside.replace("-", "_")
         report, had_tables = import_postgres(
-            _address(url),
+            address_of(url),
             folder / ROWS,
             beside=name,
             finish=lambda tx: settle(tx, origin),
             told=told,
         )
         return report, f"schema {name} of the database" if had_tables else ""
-    return _restore_sqlite(_path(url, state_dir), folder / FILE, origin, beside, now, told)
+    return _restore_sqlite(file_of(url, state_dir), folder / FILE, origin, beside, now, told)
 
 
 def upgrade(url: str, *, state_dir: Path, told: Told, before: Callable[[Told], Path]) -> str:
@@ -120,11 +120,11 @@ def upgrade(url: str, *, state_dir: Path, told: Told, before: Callable[[Told], P
         from adapters.store.postgres import open_postgres
 
         kept = list[Path]()
-        open_postgres(_address(url), before=lambda: kept.append(before(told)))
+        open_postgres(address_of(url), before=lambda: kept.append(before(told)))
         return str(kept[0]) if kept else ""
     from adapters.store import sqlite
 
-    path = _path(url, state_dir)
+    path = file_of(url, state_dir)
     with sqlite.Ownership(path), closing(_opened(path)) as connection:
         sqlite.check(connection, path)
         return str(sqlite.migrate(connection, path, told) or "")
@@ -212,11 +212,3 @@ def _version_of(path: Path) -> str | None:
 def _remove(path: Path) -> None:
     for end in ("", "-wal", "-shm", "-journal"):
         path.with_name(path.name + end).unlink(missing_ok=True)
-
-
-def _path(url: str, state_dir: Path) -> Path:
-    return state_dir / url.removeprefix(SQLITE)
-
-
-def _address(url: str) -> str:
-    return "postgresql://" + url.partition("://")[2]

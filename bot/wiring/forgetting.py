@@ -20,7 +20,7 @@ from adapters.console.blanking import ConsoleTraces
 from adapters.console.room import room_path
 from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.sandbox.removing import WorkspaceFolders
-from adapters.store.open import SQLITE, Store
+from adapters.store.open import SQLITE, Store, file_of
 from bot.errors import BadInput, HeadwayError, Ours
 from bot.goals.instructions import Instruction
 from bot.ports.forgetting import Known, Step, Trail, Wanted
@@ -45,7 +45,7 @@ class Copies:
         url = settings.database_url
         self._folders = {settings.state_dir, settings.workspaces_dir.parent}
         if url.startswith(SQLITE):
-            self._folders.add((settings.state_dir / url.removeprefix(SQLITE)).parent)
+            self._folders.add(file_of(url, settings.state_dir).parent)
 
     async def take(self, trail: Trail, *, is_dry: bool = False) -> Sequence[Step]:
         """All of them: nobody can tell what of a person is in which."""
