@@ -6,12 +6,12 @@ from typing import Final, Protocol
 
 from bot.chat.allow_list import AllowList
 from bot.chat.facts import Manner
-from bot.chat.heard import Heard
+from bot.chat.heard import Heard, goal_id
 from bot.goals.events import Event
 from bot.goals.goal import FINAL, Goal, State
 from bot.goals.instructions import Instruction
 from bot.goals.money import NANO, Budget
-from bot.ports.chat import Place
+from bot.ports.chat import Incoming, Place
 from bot.ports.clock import Clock
 from bot.ports.doors import Claims, Notices, Offers
 from bot.ports.forgetting import Forgetting
@@ -93,6 +93,20 @@ class Desk:
     def name(self, goal: Goal) -> str:
         """`G12`."""
         return self.manner.texts("goal", number=goal.number)
+
+    async def mention(self, person: str) -> str:
+        """`@ann`: a person, called by name."""
+        known = (await self.rooms.people([person])).get(person)
+        name = known.name if known else ""
+        return self.manner.texts("mention", name=name or self.manner.texts("somebody"))
+
+    async def opened_by(self, message: Incoming) -> Goal | None:
+        """The live goal that a message opened; no ask."""
+        try:
+            goal = await self.journal.goal(goal_id(message))
+        except KeyError:
+            return None
+        return None if goal.is_final or goal.kind != "goal" else goal
 
     async def where(self, heard: Heard) -> Thread:
         """The thread in which a message is answered."""

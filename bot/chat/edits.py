@@ -9,13 +9,12 @@ from dataclasses import replace
 
 from bot.chat import views
 from bot.chat.desk import Commit, Desk
-from bot.chat.heard import Heard, goal_id
+from bot.chat.heard import Heard
 from bot.chat.parse import Command, parse
 from bot.chat.rights import Act, may
 from bot.chat.verbs import START
 from bot.errors import BadInput
 from bot.goals.events import ObjectiveEdited
-from bot.goals.goal import Goal
 from bot.ports.chat import edit_of
 from bot.ports.journal import Content
 
@@ -29,7 +28,8 @@ class Edits:
 
     async def handle(self, heard: Heard) -> None:
         """Change the objective, or tell its owner why not. Raises as the store does."""
-        goal, content = await self._goal(heard), self._objective(heard)
+        before = replace(heard.message, id=edit_of(heard.message))
+        goal, content = await self._desk.opened_by(before), self._objective(heard)
         if goal is None or content is None or content.hash == goal.objective:
             await self._desk.inbox.handled(heard.id)
             return
@@ -48,25 +48,14 @@ class Edits:
             edited = ObjectiveEdited(heard.person, content.hash)
             await self._commit(near, goal, edited, contents=(content,), told=lambda _: text)
             return
-        people = await desk.rooms.people([goal.owner])
-        owner = people[goal.owner].name if goal.owner in people else ""
         text = texts(
             "said.edit_kept",
             goal=desk.name(goal),
-            owner=texts("mention", name=owner or texts("somebody")),
+            owner=await desk.mention(goal.owner),
             name=heard.message.speaker.name,
             **both,
         )
         await desk.answer(near, text)
-
-    async def _goal(self, heard: Heard) -> Goal | None:
-        """The live goal that the edited message opened."""
-        opened = replace(heard.message, id=edit_of(heard.message))
-        try:
-            goal = await self._desk.journal.goal(goal_id(opened))
-        except KeyError:
-            return None
-        return None if goal.is_final or goal.kind != "goal" else goal
 
     def _objective(self, heard: Heard) -> Content | None:
         """The objective that the message gives now, if it still gives one."""

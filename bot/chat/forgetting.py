@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from bot.chat.desk import LIVE, Desk
-from bot.chat.heard import Heard, goal_id
+from bot.chat.heard import Heard
 from bot.chat.parse import Command
 from bot.errors import Refused
 from bot.goals.events import Paused
@@ -79,11 +79,8 @@ class Removals:
             await self._desk.inbox.handled(message.id)
             return
         desk, texts = self._desk, self._desk.manner.texts
-        owner = (await desk.rooms.people([goal.owner])).get(goal.owner)
-        name = owner.name if owner and owner.name else texts("somebody")
-        text = texts(
-            "said.objective_removed", goal=desk.name(goal), owner=texts("mention", name=name)
-        )
+        owner = await desk.mention(goal.owner)
+        text = texts("said.objective_removed", goal=desk.name(goal), owner=owner)
         key = f"reply:{message.id}"
         by = await desk.rooms.person(message.place.network, message.speaker)
         reply = Reply(goal.session, key, lambda _: text)
@@ -99,12 +96,8 @@ class Removals:
 
     async def _goal(self, message: Incoming) -> Goal | None:
         """The live goal that the removed message opened, if its objective still is that message's."""
-        opened = replace(message, id=removal_of(message))
-        try:
-            goal = await self._desk.journal.goal(goal_id(opened))
-        except KeyError:
-            return None
-        if goal.is_final or goal.kind != "goal":
+        goal = await self._desk.opened_by(replace(message, id=removal_of(message)))
+        if goal is None:
             return None
         there = await self._desk.journal.contents(goal.session, (goal.objective,))
         return None if goal.objective in there else goal

@@ -44,7 +44,7 @@ class Ownership:
         subject = read_subject(command.text, heard.message.place)
         if subject is None or subject.kind != "person":
             raise BadInput(texts("bad.owner"))
-        to = await self._person(heard, subject)
+        to = await self._person(subject)
         if to == goal.owner:
             raise Refused("It is theirs already.", code="own_already")
         if to == heard.person:
@@ -117,7 +117,7 @@ class Ownership:
             raise Refused("Nothing is offered to them.", code="no_offer")
         return offered
 
-    async def _person(self, heard: Heard, subject: Subject) -> str:
+    async def _person(self, subject: Subject) -> str:
         speaker = Speaker(subject.id, await self._known_name(subject))
         return await self._desk.rooms.person(subject.network, speaker)
 

@@ -130,7 +130,7 @@ class PeopleCommands:
         if not await self._may(heard, Act.SETTINGS):
             return
         key, value = read
-        shown_value = value_text(key, value, texts)
+        shown_value = value_text(value, texts)
         by = heard.message.speaker.name
         told = texts("said.room.set", key=key, value=shown_value, by=by)
         answer = await self._desk.reply(heard, told)
@@ -151,7 +151,7 @@ class PeopleCommands:
         lines = []
         for key in KEYS if not only else (only,):
             kept = own.get(key) or above.get(key)
-            value = value_text(key, getattr(settings, key), texts)
+            value = value_text(getattr(settings, key), texts)
             if kept is None:
                 by = texts("room.default")
             else:

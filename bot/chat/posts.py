@@ -211,7 +211,6 @@ def _answer(due: Due, facts: Facts, manner: Manner) -> Shape:
     body = facts.text(due.content)
     if not body:
         kind = code.partition(":")[0]
-        known = kind if kind in ("budget", "stopped", "cap") else "failed"
-        known = "empty" if code == "done" else known
-        body = texts(f"answer.{known}", detail=code.replace("_", " "))
+        key = "empty" if kind == "done" else kind
+        body = texts.first(f"answer.{key}", "answer.failed", detail=code.replace("_", " "))
     return Shape("", "", body=body, goal=facts.goal.id)

@@ -65,7 +65,7 @@ def read_value(key: str, text: str, texts: Texts) -> Setting:
     return _number(key, text, texts)
 
 
-def value_text(key: str, value: Setting | None, texts: Texts) -> str:
+def value_text(value: Setting | None, texts: Texts) -> str:
     """The value as somebody would type it."""
     if value is None or value == "":
         return texts("room.open")

@@ -127,7 +127,7 @@ class PeopleDesk:
                 {
                     "key": key,
                     "value": getattr(settings, key),
-                    "shown": value_text(key, getattr(settings, key), self._texts),
+                    "shown": value_text(getattr(settings, key), self._texts),
                     "from": "room" if key in own else "workspace" if kept else "default",
                     "by": people[kept.by].name if kept and kept.by in people else "",
                     "at": kept.at if kept else None,
@@ -141,7 +141,7 @@ class PeopleDesk:
         if key is None:
             raise unknown_key(word, self._texts)
         value = None if text.lower() == OPEN else read_value(key, text, self._texts)
-        value_shown = value_text(key, value, self._texts)
+        value_shown = value_text(value, self._texts)
         answer = Answer()
         if room.room:
             by = self._texts("room.operator")

@@ -123,7 +123,7 @@ def test_a_value_that_was_set_is_shown_as_it_was_typed_and_comes_back(key: str) 
     kept = read_kept(write_kept("{}", key, Kept(value, "p1", 5.0)))
 
     assert type(value) is KINDS[key]
-    assert value_text(key, value, TEXTS) == EXAMPLES[key]
+    assert value_text(value, TEXTS) == EXAMPLES[key]
     assert kept == {key: Kept(value, "p1", 5.0)}
     assert getattr(resolved(kept), key) == value
     assert read_setting(f"{key.upper()} {EXAMPLES[key]}", TEXTS) == (key, value)
