@@ -60,8 +60,19 @@ class Delivery:
         clock: Clock,
         redactor: Redactor | None = None,
         manner_in: Callable[[Place], Manner] | None = None,
+        *,
+        spending: Spending | None = None,
+        holds: Holds | None = None,
+        operations: Operations | None = None,
     ) -> None:
-        """`manner_in`: how a room is spoken to, where rooms differ."""
+        """Send nothing yet.
+
+        Args:
+            manner_in: how a room is spoken to, where rooms differ.
+            spending: by it the status message tells how much of the day's caps is spent.
+            holds: by them the status message of a goal that is on hold says so.
+            operations: is told of what cannot be sent.
+        """
         self._redactor = redactor or Redactor()
         self._outbox = outbox
         self._journal = journal
@@ -70,12 +81,9 @@ class Delivery:
         self._manner = manner
         self._manner_in = manner_in or (lambda place: manner)
         self._clock = clock
-        self.spending: Spending | None = None
-        """Where there is one, the status message tells how much of the day's caps is spent."""
-        self.holds: Holds | None = None
-        """Where there are any, the status message of a goal that is on hold says so."""
-        self.operations: Operations | None = None
-        """Where there is one, it is told of what cannot be sent."""
+        self.spending = spending
+        self.holds = holds
+        self.operations = operations
         self._look = asyncio.Event()
         self._draining = asyncio.Lock()
         self._unread = ""

@@ -51,16 +51,24 @@ def _any(place: Place) -> bool:
 class Intake:
     """Receives messages, and carries each to what it is for."""
 
-    def __init__(self, desk: Desk, roles: Roles, is_ours: Callable[[Place], bool] = _any) -> None:
-        """`is_ours`: whether what is said in a place is handled by this process."""
+    def __init__(
+        self,
+        desk: Desk,
+        roles: Roles,
+        is_ours: Callable[[Place], bool] = _any,
+        operations: Operations | None = None,
+    ) -> None:
+        """`is_ours`: whether what is said in a place is handled by this process.
+
+        `operations` is told of messages that cannot be handled.
+        """
         self._desk = desk
         self._roles = roles
         self._is_ours = is_ours
         self._commands = Commands(desk)
         self._removals = Removals(desk)
         self._edits = Edits(desk, self._commands.commit)
-        self.operations: Operations | None = None
-        """Where there is one, it is told of messages that cannot be handled."""
+        self.operations = operations
         self._look = asyncio.Event()
 
     async def receive(self, message: Arrival) -> None:

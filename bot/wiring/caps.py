@@ -32,7 +32,6 @@ def keep_caps(
     manner: Manner,
 ) -> None:
     """Look again and again at what is held, and tell the operations room which cap it is."""
-    delivery.spending = store.spending
 
     async def look() -> None:
         swept = await store.spending.sweep()

@@ -21,6 +21,7 @@ from bot.chat.departures import Departures
 from bot.chat.desk import Desk, Wake
 from bot.chat.facts import Manner
 from bot.chat.intake import Intake
+from bot.chat.operations import Operations
 from bot.goals.goal import Goal, State
 from bot.ports.chat import Place, Speaker
 from bot.ports.clock import Clock
@@ -30,7 +31,7 @@ from bot.ports.people import Register, Subject
 from bot.ports.room_settings import RoomSettings
 from bot.settings import Settings
 from bot.wiring.names import Names
-from scheduler.worker import Runner, Worker
+from scheduler.worker import Runner
 
 log = logging.getLogger(__name__)
 
@@ -135,6 +136,7 @@ def build_intake(
     manner: Manner,
     allow_list: AllowList,
     recall: Callable[[], Awaitable[None]],
+    operations: Operations,
 ) -> Intake:
     """What takes in what people say."""
     desk = Desk(
@@ -154,12 +156,16 @@ def build_intake(
         holds=store.holds,
         recall=recall,
     )
-    return Intake(desk, allow_list.of, names.is_ours)
+    return Intake(desk, allow_list.of, names.is_ours, operations)
 
 
-def watch_owners(allow_list: AllowList, store: Store, manner: Manner) -> Departures:
-    """What happens when an owner is lost; `wake` and `posted` are set when those parts are there."""
-    departures = Departures(allow_list, store.journal, store.rooms, store.doors, manner)
+def watch_owners(
+    allow_list: AllowList, store: Store, manner: Manner, posted: Callable[[], None]
+) -> Departures:
+    """What happens when an owner is lost; `wake` is set when there is a worker."""
+    departures = Departures(
+        allow_list, store.journal, store.rooms, store.doors, manner, posted=posted
+    )
     allow_list.changed = departures.look
     return departures
 
@@ -189,8 +195,3 @@ async def follow(allow_list: AllowList, departures: Departures, *, is_shared: bo
     if is_shared:
         await allow_list.follow()
     await asyncio.Event().wait()
-
-
-def with_worker(departures: Departures, worker: Worker, posted: Callable[[], None]) -> None:
-    """Tell the worker and the delivery of what departures cause."""
-    departures.wake, departures.posted = worker.wake, posted

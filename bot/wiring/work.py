@@ -27,7 +27,6 @@ from bot.wiring.people import (
     open_allow_list,
     report_idle,
     watch_owners,
-    with_worker,
 )
 from bot.wiring.people_desk import PeopleDesk
 from bot.wiring.secrets import LOOK_S, SecretDesk, with_secrets
@@ -61,14 +60,13 @@ async def build_work(ground: Ground) -> Work:
     report_idle(allow_list.register)
     await invite_admin(allow_list, store.doors)
     delivery = _delivery(ground, console, allow_list)
-    departures = watch_owners(allow_list, store, ground.manner)
+    departures = watch_owners(allow_list, store, ground.manner, delivery.notify)
     turns = build_turns(settings, clock, store, ground.model, ground.sandbox, allow_list)
     audits = build_audits(settings, clock, store, ground.model, allow_list)
     worker = _worker(ground, turns, audits, departures)
-    with_worker(departures, worker, delivery.notify)
     intake = build_intake(
         settings, names, clock, store, worker.wake, delivery.notify, ground.manner, allow_list,
-        worker.recall,
+        worker.recall, ground.watches.operations,
     )  # fmt: skip
     screening = Screening(intake.receive, store.rooms, store.outbox, ground.redactor, ground.manner)
     drain = Drain(worker, turns, delivery)
@@ -84,8 +82,10 @@ def desks(ground: Ground, work: Work, control: Control) -> Answer:
     store, settings, notify = ground.store, ground.settings, work.delivery.notify
     holding = HoldDesk(store.holds, store.rooms, work.worker.recall, notify)
     people = PeopleDesk(work.allow_list, store, ground.names, notify)
-    cached = (work.turns.forget_texts, work.allow_list.load, ground.confined)
-    purges = keep_forgetting(ground.alarms, settings, store, work.worker.wake, *cached)
+    purges = keep_forgetting(
+        ground.alarms, settings, store, work.worker.wake, work.turns.forget_texts,
+        work.allow_list.load, ground.confined,
+    )  # fmt: skip
     sealed = SecretDesk(store.secrets, ground.redactor)
     if ground.names.is_shared:
         ground.alarms.add("secrets", sealed.look, LOOK_S)
@@ -100,9 +100,8 @@ async def _tie(ground: Ground, work: Work) -> None:
     ground.told.posted = notify
     if not ground.names.is_shared:
         ground.told.heard += [work.turns.heard, work.audits.heard]
-    work.delivery.holds, work.delivery.operations = store.holds, operations
-    work.intake.operations, operations.posted = operations, notify
-    work.worker.troubled = watches.store.troubled
+    operations.posted = notify
+    work.departures.wake, work.worker.troubled = work.worker.wake, watches.store.troubled
     await watches.begin(
         frozenset(row.name for row in await store.leases.endpoints()),
         has_sandbox=ground.confined is not None,
@@ -122,6 +121,9 @@ def _delivery(ground: Ground, console: ConsoleChat, allow_list: AllowList) -> De
         ground.clock,
         ground.redactor,
         lambda place: manner.in_zone(allow_list.settings(place).zone),
+        spending=store.spending,
+        holds=store.holds,
+        operations=ground.watches.operations,
     )
 
 
