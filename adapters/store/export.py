@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 
 from adapters.store import schema
 from adapters.store.copies import Told, flush
-from adapters.store.postgres import PostgresTransaction, connect, translated
+from adapters.store.postgres import PostgresTransaction, connect, translated, version_of
 from adapters.store.statements import POSTGRES, Compiler
 from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
@@ -32,7 +32,6 @@ Connection = psycopg.Connection[Any]
 INDEX: Final = "tables.json"
 """Which tables there are, in an order in which they can be filled, with their columns."""
 
-_VERSION: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
 _COLUMNS: Final = (
     "SELECT table_name, column_name FROM information_schema.columns"
     " WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position"
@@ -62,7 +61,7 @@ def export_postgres(url: str, folder: Path, told: Told) -> str:
         folder.mkdir(mode=0o700)
         with connect(url) as connection:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            version = _version(connection)
+            version = version_of(connection)
             schema.needs_migration(version, f"The database {connection.info.dbname}")
             if version is None:
                 raise StoreUnusable("The database is empty: there is nothing to back up.")
@@ -117,14 +116,6 @@ def import_postgres(
         raise translated(error.orig or error) from error
 
 
-def _version(connection: Connection) -> str | None:
-    [is_there] = connection.execute(_VERSION).fetchone() or (False,)
-    if not is_there:
-        return None
-    [version] = connection.execute(schema.VERSION_SQL).fetchone() or (None,)
-    return version
-
-
 def _export(connection: Connection, version: str, folder: Path, told: Told) -> None:
     columns: dict[str, list[str]] = {}
     for table, column in connection.execute(_COLUMNS).fetchall():
@@ -165,7 +156,7 @@ def _make_room(connection: Connection, beside: str) -> bool:
             f"{others} connections of Headway are open to the database {connection.info.dbname}: "
             "stop every process that works on it first."
         )
-    if _version(connection) is None:
+    if version_of(connection) is None:
         return False
     if not beside:
         raise StoreUnusable(

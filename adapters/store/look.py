@@ -21,7 +21,6 @@ _HOMES: Final = (
     "SELECT home, count(*) FROM goal JOIN session ON session.id = goal.session"
     " WHERE goal.state NOT IN ('complete', 'cancelled') AND home <> '' GROUP BY home ORDER BY home"
 )
-_IS_THERE: Final = "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +63,7 @@ def _sqlite(path: Path) -> Look:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as found:
             found.execute("PRAGMA busy_timeout=2000")
             check(found, path)
-            row = found.execute(_IS_THERE).fetchone()
-            [version] = found.execute(schema.VERSION_SQL).fetchone() if row else [None]
+            version = schema.version_in_sqlite(found)
     except sqlite3.Error as error:
         raise translated(error, path) from error
     schema.needs_migration(version, str(path))
@@ -75,7 +73,7 @@ def _sqlite(path: Path) -> Look:
 def _postgres(url: str) -> Look:
     import psycopg
 
-    from adapters.store.postgres import connect
+    from adapters.store.postgres import connect, version_of
     from adapters.store.postgres import translated as translated_postgres
 
     try:
@@ -87,11 +85,7 @@ def _postgres(url: str) -> Look:
                     f"{LEAST_POSTGRES // 10_000} or later: upgrade it, or give another in `database`."
                 )
             found.execute("SET default_transaction_read_only = on")
-            row = found.execute("SELECT to_regclass('alembic_version')").fetchone()
-            is_there = row is not None and row[0] is not None
-            [version] = (found.execute(schema.VERSION_SQL).fetchone() if is_there else None) or (
-                None,
-            )
+            version = version_of(found)
             name = f"The database {found.info.dbname}"
             homes = dict(found.execute(_HOMES).fetchall()) if version == schema.HEAD else {}
     except psycopg.Error as error:

@@ -41,6 +41,7 @@ _CLOCK: Final = (
     "SELECT extract(epoch FROM clock_timestamp())::float8, pg_current_xact_id()::text,"
     " pg_backend_pid()"
 )
+_IS_THERE: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
 _ALONE: Final = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 _BESIDE: Final = "SELECT pg_advisory_xact_lock_shared(hashtext(%s))"
 _END_BACKEND: Final = (
@@ -265,10 +266,7 @@ def open_postgres(
         connection = patiently(lambda: connect(url), patience)
         with connection:
             connection.execute("SELECT pg_advisory_lock(hashtext('headway.schema'))")
-            is_there = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
-            found: str | None = None
-            if is_there and is_there[0] is not None:
-                [found] = connection.execute(schema.VERSION_SQL).fetchone() or (None,)
+            found = version_of(connection)
             if schema.needs_migration(found, f"The database {connection.info.dbname}"):
                 if found is not None:
                     before()
@@ -289,6 +287,13 @@ def connect(url: str) -> Connection:
         keepalives_interval=5,
         keepalives_count=3,
     )
+
+
+def version_of(connection: Connection) -> str | None:
+    """The version of the database's schema; None where it has no tables."""
+    [is_there] = connection.execute(_IS_THERE).fetchone() or (False,)
+    row = connection.execute(schema.VERSION_SQL).fetchone() if is_there else None
+    return None if row is None else str(row[0])
 
 
 def patiently(

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Final
 from bot.errors import StoreUnusable
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from sqlalchemy import Connection
 
 HEAD: Final = "0002"
 """The revision of the tables in `adapters.store.tables`."""
 
 VERSION_SQL: Final = "SELECT version_num FROM alembic_version"
+_IS_IN_SQLITE: Final = "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
 
@@ -32,6 +35,13 @@ def needs_migration(found: str | None, database: str) -> bool:
             "install the Headway that wrote it, or a newer one."
         )
     return found != HEAD
+
+
+def version_in_sqlite(connection: "sqlite3.Connection") -> str | None:
+    """The version of a SQLite database; None where it has no tables."""
+    is_there = connection.execute(_IS_IN_SQLITE).fetchone()
+    row = connection.execute(VERSION_SQL).fetchone() if is_there else None
+    return None if row is None else str(row[0])
 
 
 def migrate(connection: "Connection", to: str = HEAD) -> None:

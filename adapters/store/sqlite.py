@@ -315,10 +315,7 @@ def migrate(connection: sqlite3.Connection, path: Path, told: Told | None = nobo
         StoreBusy, StoreUnusable: it is newer, or there is no space for the copy.
     """
     try:
-        is_there = connection.execute(
-            "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
-        ).fetchone()
-        [found] = connection.execute(schema.VERSION_SQL).fetchone() if is_there else [None]
+        found = schema.version_in_sqlite(connection)
         if not schema.needs_migration(found, str(path)):
             return None
     except sqlite3.Error as error:

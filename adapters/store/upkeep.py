@@ -202,11 +202,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 def _version_of(path: Path) -> str | None:
     reading = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     with closing(reading):
-        row = reading.execute(
-            "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
-        ).fetchone()
-        [version] = reading.execute(schema.VERSION_SQL).fetchone() if row else [None]
-    return None if version is None else str(version)
+        return schema.version_in_sqlite(reading)
 
 
 def _remove(path: Path) -> None:
