@@ -42,7 +42,7 @@ def held_by(wait: Wait, facts: Facts, manner: Manner) -> str:
     owner = facts.name(facts.goal.owner, manner.texts)
     if wait.kind == "slot":
         return manner.texts(f"wait.slot.{scope}", n=limit, name=owner)
-    what = _upper(_cap(scope, int(limit), owner, manner, in_tokens=wait.tokens > 0))
+    what = _upper(cap_of(scope, int(limit), owner, manner, in_tokens=wait.tokens > 0))
     return manner.texts("wait.cap", what=what)
 
 
@@ -53,7 +53,7 @@ def refusal(wait: Wait, facts: Facts, manner: Manner) -> dict[str, str]:
     scope, _, limit = wait.ref.partition(":")
     owner = facts.name(facts.goal.owner, manner.texts)
     return {
-        "what": _cap(scope, int(limit), owner, manner, in_tokens=wait.tokens > 0),
+        "what": cap_of(scope, int(limit), owner, manner, in_tokens=wait.tokens > 0),
         "time": moment(wait.until, facts.now, manner.zone, manner.texts),
         "mend": _mend(scope, int(limit), manner, in_tokens=wait.tokens > 0),
     }
@@ -72,17 +72,23 @@ def reached_shape(due: Due, names: Mapping[str, str], now: float, manner: Manner
     return Shape(
         "💰",
         texts("cap.head"),
-        (_cap(scope, limit, name, manner, in_tokens=in_tokens),),
+        (cap_of(scope, limit, name, manner, in_tokens=in_tokens),),
         body=texts("cap.post", time=moment(said["until"], now, manner.zone, texts)),
         notes=(_mend(scope, limit, manner, in_tokens=in_tokens),),
     )
 
 
 def cap_named(scope: str, limit: int, name: str, manner: Manner, *, in_tokens: bool = False) -> str:
-    """`ann's $10 for today`; of a room that has a name, `console:ops's $10 for today`."""
-    key = "cap.person" if scope == "room" and name.count(":") else f"cap.{scope}"
+    """`ann's $10 for today`; of a room that is given by name, `console:ops's $10 for today`."""
+    key = "cap.person" if scope == "room" and name else f"cap.{scope}"
     shown = manner.texts("tokens", n=count(limit)) if in_tokens else short_usd(limit)
     return manner.texts(key, name=name, limit=shown)
+
+
+def cap_of(scope: str, limit: int, person: str, manner: Manner, *, in_tokens: bool = False) -> str:
+    """`ann's $10 for today`; of a room it is said there, and names nobody."""
+    name = person if scope == "person" else ""
+    return cap_named(scope, limit, name, manner, in_tokens=in_tokens)
 
 
 def _parts(facts: Facts, manner: Manner) -> Iterator[tuple[float, str]]:
@@ -100,12 +106,7 @@ def _parts(facts: Facts, manner: Manner) -> Iterator[tuple[float, str]]:
     owner = facts.name(goal.owner, texts)
     for share in facts.shares:
         if share.limit:
-            yield share.spent / share.limit, cap_named(share.scope, share.limit, owner, manner)
-
-
-def _cap(scope: str, limit: int, name: str, manner: Manner, *, in_tokens: bool) -> str:
-    who = name if scope == "person" else ""
-    return cap_named(scope, limit, who, manner, in_tokens=in_tokens)
+            yield share.spent / share.limit, cap_of(share.scope, share.limit, owner, manner)
 
 
 def _mend(scope: str, limit: int, manner: Manner, *, in_tokens: bool) -> str:

@@ -125,7 +125,7 @@ class MoneyCommands:
             manner.texts(
                 "spend.cap",
                 spent=caps.short_usd(share.spent),
-                what=caps.cap_named(share.scope, share.limit, speaker, manner),
+                what=caps.cap_of(share.scope, share.limit, speaker, manner),
             )
             for share in shares
         ]

@@ -182,6 +182,15 @@ async def test_the_status_message_tells_of_a_limit_of_which_four_fifths_are_spen
     assert len(bench.posts) == before + 1
 
 
+async def test_a_rooms_cap_is_told_without_whoever_asks_whatever_their_name(bench: Bench) -> None:
+    now = bench.clock.now()
+    with_bills(bench, a_bill(1, at=now), shares=(Share("room", NANO, 10 * NANO),))
+
+    await bench.say("/goal spend today", speaker=Speaker("ann", "@ann:example.org"))
+
+    assert "this room's $10 for today" in bench.last()
+
+
 async def test_spend_today_sums_by_goal_and_tells_of_the_caps(bench: Bench) -> None:
     now = bench.clock.now()
     shares = (Share("person", 4 * NANO, 10 * NANO), Share("all", 5 * NANO, 50 * NANO))
