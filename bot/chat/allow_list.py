@@ -81,14 +81,15 @@ class AllowList:
 
     def take(self, register: Register) -> bool:
         """Go by what was read; returns whether anything is different."""
-        is_new = register != self._register
+        if register == self._register:
+            return False
         self._register = register
         self._resolved.clear()
         self._roles.clear()
         # Who is in a room or a group is the network's to say, each time anew.
         kinds = {entry.subject.kind for entry in register.entries}
         self._asks_nobody = kinds <= {"person", "server"}
-        return is_new
+        return True
 
     async def reload(self) -> None:
         """Read it anew and tell that it has changed."""
