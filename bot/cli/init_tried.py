@@ -1,21 +1,20 @@
 """What `headway init` tries out of an answer, by the doctor's own checks, and how it shows it."""
 
 import sys
-import time
 from collections.abc import Callable
 from typing import Final
 
 from rich.console import Console
 from rich.markup import escape
 
-from adapters.claude.prices import PriceTable
 from bot.doctor import machine, model, sandbox
 from bot.doctor.finding import Found
 from bot.errors import BadSettings
+from bot.goals.money import NANO
 from bot.settings import Settings
+from bot.wiring.endpoint import price_table
 
 MILLION: Final = 1_000_000
-NANO: Final = 1_000_000_000
 
 
 class Tried:
@@ -75,9 +74,8 @@ class Tried:
 
 
 def _costs(settings: Settings) -> str:
-    """What a million tokens of each model cost, and where a goal stops."""
-    own = {name: price.price() for name, price in settings.prices.items()}
-    table = PriceTable(settings.provider, own=own, now=time.time)
+    """What a million tokens of each model cost."""
+    table = price_table(settings)
     told = []
     for name in dict.fromkeys((settings.model, settings.audit_model)):
         price = table.price(name)

@@ -3,13 +3,11 @@
 import asyncio
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from adapters.claude.prices import PriceTable
 from adapters.console.parse import room
 from adapters.console.room import RoomFile, room_path
 from adapters.rehearsal.demo import OBJECTIVE, log_files
@@ -23,6 +21,7 @@ from bot.errors import HeadwayError, NoSandbox
 from bot.ports.sandbox import Sandbox
 from bot.settings import Settings, read_settings
 from bot.wiring import build_sandbox
+from bot.wiring.endpoint import price_table
 from bot.wiring.program import program
 
 THREAD: Final = "demo"
@@ -109,8 +108,7 @@ def _about(stage: Stage, settings: Settings, *, keep: bool) -> list[str]:
 
 def _most(settings: Settings) -> str:
     """What the demo may cost at most."""
-    own = {name: price.price() for name, price in settings.prices.items()}
-    table = PriceTable(settings.provider, own=own, now=time.time)
+    table = price_table(settings)
     tokens = f"{settings.budget_tokens:,} tokens"
     for name in (settings.model, settings.audit_model):
         if table.price(name) is None:

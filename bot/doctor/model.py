@@ -1,17 +1,14 @@
 """Checks of the model: one token from each of the two models, and what they cost."""
 
 import asyncio
-import time
 from typing import Final
 
-from adapters.claude.prices import PriceTable
 from adapters.clock import WallClock
 from bot.doctor.finding import warning, wrong
 from bot.errors import BadRequest, ModelBusy, ModelRefusesUs
-from bot.known import bare_address
 from bot.settings import Settings
 from bot.wiring import build_model
-from bot.wiring.endpoint import REHEARSED
+from bot.wiring.endpoint import REHEARSED, endpoint_name, price_table
 from bot.wiring.program import program
 
 ANSWER_S: Final = 10.0
@@ -36,18 +33,17 @@ def answers(settings: Settings) -> str:
         except ModelBusy as busy:
             if busy.kind in PASSING:
                 raise warning(f"{name}: {busy}") from busy
-            raise wrong(f"{name} at {_where(settings)}: {busy}") from busy
+            raise wrong(f"{name} at {endpoint_name(settings)}: {busy}") from busy
         except (ModelRefusesUs, BadRequest) as refusal:
-            raise wrong(f"{name} at {_where(settings)}: {refusal}") from refusal
-    return f"{' and '.join(names)} answer at {_where(settings)}"
+            raise wrong(f"{name} at {endpoint_name(settings)}: {refusal}") from refusal
+    return f"{' and '.join(names)} answer at {endpoint_name(settings)}"
 
 
 def prices(settings: Settings) -> str:
     """Whether the cost of both models is known."""
     if settings.provider == REHEARSED:
         return "nothing is charged by the rehearsed model"
-    own = {name: price.price() for name, price in settings.prices.items()}
-    table = PriceTable(settings.provider, own=own, now=time.time)
+    table = price_table(settings)
     missing = [name for name in _names(settings) if table.price(name) is None]
     if missing:
         raise warning(
@@ -73,7 +69,3 @@ async def _asked(settings: Settings) -> None:
 
 def _names(settings: Settings) -> tuple[str, ...]:
     return tuple(dict.fromkeys((settings.model, settings.audit_model)))
-
-
-def _where(settings: Settings) -> str:
-    return bare_address(settings.base_url) or settings.provider

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import secrets
+import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import SecretStr
 
 from adapters.claude.endpoint_state import OPERATOR_KINDS, EndpointState, Trouble
+from adapters.claude.prices import PriceTable
 from adapters.store.open import Store
 from bot.errors import BadSettings, HeadwayError
+from bot.goals.money import Price
 from bot.known import bare_address
 from bot.ports.clock import Clock
 from bot.ports.journal import EndpointRow
@@ -62,7 +65,7 @@ def build_model(
         fallback_models=settings.fallback_models,
         region=settings.region or None,
         project=settings.project or None,
-        prices={model: price.price() for model, price in settings.prices.items()},
+        prices=_own_prices(settings),
     )
     return ClaudeModel(
         endpoint,
@@ -76,6 +79,11 @@ def build_model(
 def endpoint_name(settings: Settings) -> str:
     """What the endpoint is called in rows and lines: its bare address, or its provider."""
     return bare_address(settings.base_url) or settings.provider
+
+
+def price_table(settings: Settings) -> PriceTable:
+    """The prices that hold now, the settings' own before those of the provider."""
+    return PriceTable(settings.provider, own=_own_prices(settings), now=time.time)
 
 
 async def open_model(
@@ -194,3 +202,7 @@ def _trouble(trouble: Trouble, watch: EndpointWatch) -> None:
 def _recovery(trouble: Trouble, watch: EndpointWatch) -> None:
     watch.recovered(trouble.endpoint)
     log.warning("The model endpoint %s answers again.", trouble.endpoint)
+
+
+def _own_prices(settings: Settings) -> dict[str, Price]:
+    return {model: price.price() for model, price in settings.prices.items()}
