@@ -153,10 +153,7 @@ class PeopleDesk:
         return {"room": _room_name(room), "key": key, "shown": value_shown}
 
     def _subject(self, request: Request, who: str) -> Subject:
-        network = str(request.get("network") or "console")
-        if network not in NETWORKS:
-            known = ", ".join(NETWORKS)
-            raise BadInput(f"There is no network {network}. There are: {known}.")
+        network = _network(str(request.get("network") or "console"))
         place = Place(network, self._workspace(network), "")
         word = who if who.startswith(("@", "<", "room:", "server:", "group:")) else f"@{who}"
         subject = read_subject(word, place)
@@ -173,10 +170,8 @@ class PeopleDesk:
 
     def _room(self, text: str) -> Place:
         """`ROOM`, `NETWORK:ROOM` or `NETWORK:WORKSPACE/ROOM`; `*` is the whole workspace."""
-        network, _, rest = text.rpartition(":") if ":" in text else ("console", "", text)
-        if network not in NETWORKS:
-            known = ", ".join(NETWORKS)
-            raise BadInput(f"There is no network {network}. There are: {known}.")
+        before, _, rest = text.rpartition(":") if ":" in text else ("console", "", text)
+        network = _network(before)
         workspace, _, room = rest.rpartition("/")
         if not room:
             raise BadInput(f"{text!r} names no room. Give its name, or `*` for all of a workspace.")
@@ -193,6 +188,12 @@ async def alone(settings: Settings, store: Store) -> PeopleDesk:
     """A desk for a command that owns the state folder itself."""
     names = names_of(settings)
     return PeopleDesk(await open_allow_list(settings, names, store), store, names)
+
+
+def _network(word: str) -> Network:
+    if word not in NETWORKS:
+        raise BadInput(f"There is no network {word}. There are: {', '.join(NETWORKS)}.")
+    return word
 
 
 def _role(word: object) -> Role:
