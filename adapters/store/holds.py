@@ -15,6 +15,7 @@ from adapters.store.journal import check_waiting
 from adapters.store.people import write_notes
 from adapters.store.posts import STATUS_AFTER_S, queue
 from adapters.store.readers import Readers
+from adapters.store.rooms import find_room
 from adapters.store.statements import Reader, Row, Statement, Writes
 from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
@@ -52,11 +53,6 @@ _OVER: Final = (
 )
 _ROOM: Final = select(_R.c.network, _R.c.name).where(_R.c.id == bindparam("of_id"))
 _PERSON: Final = select(_P.c.network, _P.c.name).where(_P.c.id == bindparam("of_id"))
-_ROOM_AT: Final = select(_R.c.id).where(
-    _R.c.network == bindparam("of_network"),
-    _R.c.workspace == bindparam("of_workspace"),
-    _R.c.name == bindparam("of_name"),
-)
 _ROOMS: Final = select(_R.c.id, _R.c.network, _R.c.name).order_by(_R.c.network, _R.c.id)
 _PEOPLE: Final = select(_P.c.id, _P.c.network, _P.c.name, _P.c.external).order_by(
     _P.c.network, _P.c.id
@@ -147,9 +143,8 @@ class StoreHolds:
 
     async def room_at(self, place: Place) -> str | None:
         """The scope of the room of that place, where it is known."""
-        of = {"of_network": place.network, "of_workspace": place.workspace, "of_name": place.room}
-        row = await self._readers.glance(lambda reader: reader.one(_ROOM_AT, **of))
-        return None if row is None else of_room(row[0])
+        room = await self._readers.glance(lambda reader: find_room(reader, place))
+        return None if room is None else of_room(room)
 
     async def named(self, kind: Literal["room", "person"], name: str) -> tuple[Hold, ...]:
         """Every room or person of that name, as the hold that it would be."""

@@ -144,9 +144,8 @@ def see_person(tx: Transaction, network: Network, speaker: Speaker) -> str:
 
 def see_room(tx: Transaction, place: Place) -> str:
     """The room's id, with a row made at first sight."""
-    of = {"of_network": place.network, "of_workspace": place.workspace, "of_name": place.room}
-    row = tx.one(_FIND_ROOM, **of)
-    if row is None:
+    found = find_room(tx, place)
+    if found is None:
         tx.run(
             _ADD_ROOM,
             id=f"r{token_hex(8)}",
@@ -155,9 +154,16 @@ def see_room(tx: Transaction, place: Place) -> str:
             name=place.room,
             settings="{}",
         )
-        row = tx.one(_FIND_ROOM, **of)
-    assert row is not None
-    return str(row[0])
+        found = find_room(tx, place)
+    assert found is not None
+    return found
+
+
+def find_room(reader: Reader, place: Place) -> str | None:
+    """The room's id, where it was seen already."""
+    of = {"of_network": place.network, "of_workspace": place.workspace, "of_name": place.room}
+    row = reader.one(_FIND_ROOM, **of)
+    return None if row is None else str(row[0])
 
 
 def see_session(tx: Transaction, room: str, thread: str, kind: str, at: float) -> str:
