@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from bot.goals.caps import Caps
 from bot.goals.events import Cancelled
 from bot.goals.goal import Goal, State
 from bot.ports.journal import Unit
-from tests.crash.held import CAP, GOALS, GUARD, LIVE, opened_store
+from tests.crash.held import CAP, GOALS, LIVE, opened_store
 from tests.peers.messages_api import ROOT
 
 pytestmark = pytest.mark.process
@@ -30,8 +29,8 @@ async def test_killed_anywhere_its_rows_agree_and_nothing_is_held_for_ever(tmp_p
         async with opened_store(tmp_path) as store:
             await _assert_sound(store)
 
-    roomy = replace(GUARD, caps=Caps(live={"person": 1_000}))
-    async with opened_store(tmp_path, Guard(roomy.caps, UTC)) as store:
+    roomy = Guard(Caps(live={"person": 1_000}), UTC)
+    async with opened_store(tmp_path, roomy) as store:
         freed = (await store.spending.sweep()).freed
         held = [goal for goal in await _goals(store) if _is_held(goal)]
         assert all(goal.state is State.PAUSED for goal in held), (freed, held)
