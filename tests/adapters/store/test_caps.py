@@ -50,6 +50,8 @@ Begin = Callable[[Caps], Awaitable[Bed]]
 DOLLAR = NANO
 AMPLE = Budget(1_000 * NANO, 100_000_000, None)
 BEN = Speaker("U2", "Ben")
+DAY_S = 86_400.0
+NOON_S = DAY_S / 2
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -57,11 +59,14 @@ async def begin(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     """Opens the one database of the test under the caps that are given, again and again."""
     clock = HandClock()
     url = "sqlite:///headway.db"
+    hand: HandTime | ShiftedTime = HandTime(clock)
     if request.param == "postgres":
         server = request.getfixturevalue("postgres")
         url = server.url(request.getfixturevalue("database"), options=SHIFTED)
-        clock.at = time.time()
-    hand = HandTime(clock) if request.param == "sqlite" else ShiftedTime(url)
+        hand = ShiftedTime(url)
+        # No midnight comes by itself.
+        await hand.pass_by((NOON_S - time.time()) % DAY_S)
+        clock.at = await hand.now()
     stack = AsyncExitStack()
     beds: list[Bed] = []
 

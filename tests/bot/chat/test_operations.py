@@ -50,11 +50,22 @@ async def test_an_incident_is_said_once_and_so_is_its_end(
     ]
 
 
-@pytest.mark.parametrize("kind", ["auth", "billing", "permission", "not_found"])
-async def test_every_refusal_of_a_key_names_its_mend(operations: Operations, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "mend"),
+    [
+        ("auth", "Mend the key."),
+        ("billing", "Mend the bill."),
+        ("permission", "Allow the model, or name another."),
+        ("not_found", "Name another model."),
+    ],
+)
+async def test_every_refusal_of_a_key_names_its_mend(
+    operations: Operations, kind: str, mend: str
+) -> None:
     alert = operations.alert("key", "claude", kind)
 
     assert "claude" in alert.text
+    assert alert.text.endswith(mend)
     assert "go on by themselves" in alert.text
 
 
