@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -173,11 +173,8 @@ class Watch:
         if self.parts is None:
             return seen
         parts, disk = self.parts, shutil.disk_usage(self._settings.state_dir)
-        return ProcessSight(
-            stage=self.now,
-            started_at=self._started_at,
-            version=seen.version,
-            today=today,
+        return replace(
+            seen,
             running=len(parts.worker.busy),
             lag_s=max([*self._lags, time.monotonic() - self._beat_at - BEAT_S, 0.0]),
             takeovers=parts.store.leases.takeovers,
