@@ -19,7 +19,7 @@ from bot.ports.doors import TRIES_MOST, Claimed, Heeded, Offered
 from bot.ports.people import Answer, Entry, Subject
 
 _T = METADATA.tables
-_CL, _OF, _TO = _T["claim"], _T["offer"], _T["told"]
+_CL, _OF = _T["claim"], _T["offer"]
 _I, _P, _R, _S, _C = (
     queries.INBOX, queries.PERSON, queries.ROOM, queries.SESSION, queries.CONTENT,
 )  # fmt: skip
@@ -44,10 +44,6 @@ _PUT_OFFER: Final = queries.upsert(queries.into(_OF), ("goal",), "to_person", "b
 _OFFER: Final = select(_OF.c.to_person, _OF.c.by, _OF.c.at).where(
     _OF.c.goal == bindparam("of_goal")
 )
-
-_TOLD: Final = select(_TO.c.at).where(_TO.c.key == bindparam("of_key"))
-_TELL: Final = queries.upsert(queries.into(_TO), ("key",), "at")
-_FORGET: Final = delete(_TO).where(_TO.c.key == bindparam("of_key"))
 
 _HOME: Final = (
     select(_R.c.network, _R.c.workspace, _R.c.name, _S.c.thread)
@@ -166,10 +162,10 @@ class StoreDoors:
         def job(tx: Transaction) -> bool:
             tx.alone(f"told.{key}")
             check_waiting(tx, answer.handled)
-            row, now = tx.one(_TOLD, of_key=key), tx.now()
+            row, now = tx.one(queries.TOLD_AT, of_key=key), tx.now()
             is_due = row is None or now - row[0] >= every_s
             if is_due:
-                tx.run(_TELL, key=key, at=now)
+                tx.run(queries.TELL, key=key, at=now)
                 write_notes(tx, answer)
             else:
                 writes = Writes()
@@ -181,8 +177,11 @@ class StoreDoors:
 
     async def forget_said(self, key: str) -> None:
         """Say it again at the next occasion."""
-        if await self._readers.glance(lambda reader: reader.one(_TOLD, of_key=key)) is not None:
-            await self._writer.do(lambda tx: tx.run(_FORGET, of_key=key))
+        if (
+            await self._readers.glance(lambda reader: reader.one(queries.TOLD_AT, of_key=key))
+            is not None
+        ):
+            await self._writer.do(lambda tx: tx.run(queries.UNTELL, of_key=key))
 
     async def home(self, session: str) -> Place:
         """Where a session lives. Raises KeyError."""

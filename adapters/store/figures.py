@@ -10,15 +10,13 @@ from adapters.store import queries
 from adapters.store.readers import Readers
 from adapters.store.statements import Reader, Row
 from adapters.store.step_sums import StepSums, Sums
-from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
 from bot.goals.money import Usage
 from bot.ports.figures import Calls, Now, Reserved, Totals, Waiting
 
-_T: Final = METADATA.tables
 _A, _G, _I, _O = queries.AUDIT, queries.GOAL, queries.INBOX, queries.OUTBOX
 _C, _E, _R = queries.RESERVATION, queries.ENDPOINT, queries.ROOM
-_HOLD, _INCIDENT, _TALLY = _T["hold"], _T["incident"], _T["tally"]
+_HOLD, _INCIDENT, _TALLY = queries.HOLD, queries.INCIDENT, queries.TALLY
 
 HEARD_OF: Final = 500
 """The last messages among which the last one of each network is looked for."""
@@ -60,7 +58,7 @@ _SPENT: Final = (
 )
 
 _FINAL: Final = _counted(_G.c.state, "kind = 'goal' AND state IN ('complete', 'cancelled')")
-_TURNS: Final = select(_T["turn"].c.how, func.count()).group_by(_T["turn"].c.how)
+_TURNS: Final = select(queries.TURN.c.how, func.count()).group_by(queries.TURN.c.how)
 _ALL_WAITS: Final = select(queries.WAIT.c.kind, func.count()).group_by(queries.WAIT.c.kind)
 _AUDITS: Final = select(_A.c.verdict, _A.c.failure, func.count()).group_by(
     _A.c.verdict, _A.c.failure
@@ -68,12 +66,9 @@ _AUDITS: Final = select(_A.c.verdict, _A.c.failure, func.count()).group_by(
 _POSTS: Final = _counted(_O.c.state, "state NOT IN ('pending', 'claimed', 'unknown')")
 
 
-_TOUCH: Final = queries.upsert(queries.into(_T["told"]), ("key",), "at")
-
-
 def touch(tx: Transaction) -> None:
     """Write a row that nobody reads: proof that the database can be written."""
-    tx.run(_TOUCH, key="touched", at=tx.now())
+    tx.run(queries.TELL, key="touched", at=tx.now())
 
 
 class StoreFigures:

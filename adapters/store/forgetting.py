@@ -79,11 +79,9 @@ _HELD: Final = select(_L.c.goal).where(
 _POSTS: Final = queries.set_in(_O, "state").where(
     _O.c.session == bindparam("of_session"), text("outbox.state IN ('pending', 'unknown')")
 )
-_TOLD: Final = _T["told"]
 _NOTES: Final = select(_O.c.key, _O.c.reason).where(text("outbox.goal IS NULL"))
 _SET_NOTE: Final = queries.set_in(_O, "key", "reason").where(_O.c.key == bindparam("of_key"))
-_TOLD_KEYS: Final = select(_TOLD.c.key)
-_UNTELL: Final = _TOLD.delete().where(_TOLD.c.key == bindparam("of_key"))
+_TOLD_KEYS: Final = select(queries.TOLD.c.key)
 _UNGRANT: Final = _GRANT.delete().where(_GRANT.c.person == bindparam("of_person"))
 _UNOFFER: Final = _T["offer"].delete().where(_T["offer"].c.to_person == bindparam("of_person"))
 _RENAME: Final = queries.set_in(_P, "external", "name", "gone_at").where(
@@ -288,7 +286,7 @@ class StoreForgetting:
                 new = f"forgotten:{token_hex(8)}" if words.names_in(key) else key
                 tx.run(_SET_NOTE, of_key=key, key=new, reason=words.without(reason))
             for key in told:
-                tx.run(_UNTELL, of_key=key)
+                tx.run(queries.UNTELL, of_key=key)
 
         if (posts or told) and not is_dry:
             await self._writer.do(job)
@@ -323,8 +321,8 @@ def _without(words: Words, session: str, hash: str, said: str, *, is_persons: bo
     return [Change(session, hash, None if is_whole else words.without(said))]
 
 
-_TASKS: Final = select(_T["task"].c.title, _T["task"].c.evidence).where(
-    _T["task"].c.goal == bindparam("of_goal")
+_TASKS: Final = select(queries.TASK.c.title, queries.TASK.c.evidence).where(
+    queries.TASK.c.goal == bindparam("of_goal")
 )
 _ANSWERS: Final = select(_O.c.key, _O.c.content).where(
     _O.c.session == bindparam("of_session"), text("outbox.goal IS NULL"), _O.c.content != ""

@@ -23,7 +23,6 @@ from sqlalchemy import bindparam, select, text
 from adapters.store import queries
 from adapters.store.readers import Readers
 from adapters.store.statements import Connection, Reader, Row
-from adapters.store.tables import METADATA
 from adapters.store.transaction import AfterCommit, Transaction
 from adapters.store.writer import Writer
 from bot.ports.words import Words
@@ -34,9 +33,8 @@ EVER: Final = float("inf")
 REF: Final = "forgotten:"
 """What a wait's reference becomes, with the beginning of its hash."""
 
-_T: Final = METADATA.tables
 _C, _E, _G, _W = queries.CONTENT, queries.EVENT, queries.GOAL, queries.WAIT
-_K: Final = _T["checkpoint"]
+_K: Final = queries.CHECKPOINT
 
 _CHANGE: Final = queries.set_in(_C, "text").where(
     _C.c.session == bindparam("of_session"),

@@ -32,7 +32,7 @@ TURN, AUDIT, WAIT, DECISION = _T["turn"], _T["audit"], _T["wait"], _T["decision"
 PERSON, ROOM, ENDPOINT = _T["person"], _T["room"], _T["endpoint"]
 TASK, CHECKPOINT, RESERVATION = _T["task"], _T["checkpoint"], _T["reservation"]
 TALLY = _T["tally"]
-HOLD, INCIDENT = _T["hold"], _T["incident"]
+HOLD, INCIDENT, TOLD = _T["hold"], _T["incident"], _T["told"]
 
 
 def into(table: Table, *columns: str, without: tuple[str, ...] = ()) -> Any:
@@ -234,3 +234,7 @@ LIVE_GOAL: Final = select(GOAL.c.id).where(
     text("kind = 'goal' AND state NOT IN ('complete', 'cancelled')"),
 )
 """Spelt as the partial index `one_live_goal` is, so that it is used."""
+
+TELL: Final = upsert(into(TOLD), ("key",), "at")
+TOLD_AT: Final = select(TOLD.c.at).where(TOLD.c.key == bindparam("of_key"))
+UNTELL: Final = delete(TOLD).where(TOLD.c.key == bindparam("of_key"))

@@ -38,7 +38,7 @@ _DOUBT: Final = (
 _SETTLE: Final = queries.set_in(_S, "home").where(
     _S.c.home == bindparam("of_home"), text("home <> ''")
 )
-_HOLD: Final = queries.upsert(queries.into(_T["hold"]), ("scope",), "by", "at", "why")
+_HOLD: Final = queries.upsert(queries.into(queries.HOLD), ("scope",), "by", "at", "why")
 _REMEMBER: Final = queries.into(_RR).on_conflict_do_nothing()
 _MISS: Final = (
     update(_R)
@@ -46,7 +46,7 @@ _MISS: Final = (
     .where(_R.c.due_at <= bindparam("of_now"), text("state IN ('due', 'claimed')"))
 )
 
-_IS_HELD: Final = select(_T["hold"].c.scope).where(_T["hold"].c.scope == bindparam("of_scope"))
+_IS_HELD: Final = select(queries.HOLD.c.scope).where(queries.HOLD.c.scope == bindparam("of_scope"))
 _LAST: Final = select(*_RR.c).order_by(_RR.c.at.desc()).limit(1)
 _STATES: Final = (
     select(_G.c.state, func.count())

@@ -12,7 +12,6 @@ from adapters.store.people import write_notes
 from adapters.store.readers import Readers
 from adapters.store.slots import fire, let_go
 from adapters.store.statements import Reader, Writes
-from adapters.store.tables import METADATA
 from adapters.store.tallies import (
     Guard,
     Here,
@@ -38,7 +37,7 @@ BUCKET_S: Final = 900
 """Every zone's day begins on a quarter of an hour."""
 
 _G, _S, _R, _P = queries.GOAL, queries.SESSION, queries.ROOM, queries.PERSON
-_T, _W, _H = queries.STEP, queries.WAIT, METADATA.tables["hold"]
+_T, _W, _H = queries.STEP, queries.WAIT, queries.HOLD
 _above: Final = _R.alias("above")
 
 _IS_HELD: Final = (
@@ -65,7 +64,6 @@ _ROOM_AT: Final = (
         _R.c.name == bindparam("of_name"),
     )
 )
-_LIFT: Final = queries.upsert(queries.into(METADATA.tables["told"]), ("key",), "at")
 _PERSON: Final = select(_P.c.name).where(_P.c.id == bindparam("of_id"))
 _ROOM: Final = select(_R.c.network, _R.c.name).where(_R.c.id == bindparam("of_id"))
 _tokens: Final = (
@@ -148,7 +146,7 @@ class StoreSpending:
             wait = held.wait
             if held.state is not State.WAITING or wait is None or wait.kind != "cap":
                 return False
-            tx.run(_LIFT, key=lift_key(held.id, day_of(at, here.zone)), at=at)
+            tx.run(queries.TELL, key=lift_key(held.id, day_of(at, here.zone)), at=at)
             self._free(tx, held, wait, here, why="lifted")
             write_notes(tx, answer)
             return True

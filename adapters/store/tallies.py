@@ -27,7 +27,6 @@ from adapters.store.moves import Move
 from adapters.store.posts import queue
 from adapters.store.rooms import see_session
 from adapters.store.statements import Reader, Row, Writes
-from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
 from bot.goals.caps import (
     NO_CAPS,
@@ -73,10 +72,6 @@ _SUMS: Final = select(
     *_lookups(_V, _V.c.goal != bindparam("of_goal"), _V.c.nano_usd, _UNPRICED),
 )
 """What is spent on a day and what calls of other goals hold back: of a person, a room, in all."""
-
-
-_TOLD: Final = METADATA.tables["told"]
-_LIFTED: Final = select(_TOLD.c.key).where(_TOLD.c.key == bindparam("of_key"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +206,7 @@ def lift_key(goal: str, day: str) -> str:
 
 def is_lifted(reader: Reader, goal: str, day: str) -> bool:
     """Whether an admin let the goal pass the caps of that day."""
-    return reader.one(_LIFTED, of_key=lift_key(goal, day)) is not None
+    return reader.one(queries.TOLD_AT, of_key=lift_key(goal, day)) is not None
 
 
 def say_reached(
