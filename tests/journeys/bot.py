@@ -135,6 +135,11 @@ class Bot:
         code = self.process.wait(30)
         return code, time.monotonic() - began
 
+    def end(self) -> None:
+        """Kill it, if it still runs."""
+        if self.process is not None and self.process.poll() is None:
+            self.stop(signal.SIGKILL)
+
     def ask(self, **request: Any) -> dict[str, Any]:
         """Ask it over its socket."""
         answer = asyncio.run(ask_owner(self.folder, request))

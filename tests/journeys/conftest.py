@@ -74,6 +74,4 @@ def begin(sandbox: str, tmp_path: Path) -> Iterator[Begin]:
 
     yield start
     for one in begun:
-        if one.process is not None and one.process.poll() is None:
-            one.process.kill()
-            one.process.wait(10)
+        one.end()

@@ -43,9 +43,7 @@ def small(api: Api, tmp_path: Path) -> Iterator[Bot]:
     settings = {"base_url": api.url, "api_key": api.key, **SHARED, "sandbox": "none"}
     bot = Bot(folder, settings, (*SMALL_DISK, str(folder), *COMMAND), is_apart=True)
     yield bot
-    if bot.process is not None:
-        bot.process.kill()
-        bot.process.wait(10)
+    bot.end()
 
 
 def test_a_disk_that_fills_up_holds_the_goals_until_there_is_space(

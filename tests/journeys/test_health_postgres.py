@@ -94,9 +94,7 @@ def test_two_processes_tell_the_same_of_their_database_and_a_takeover_is_counted
         ready = get(address(other), "/readyz")[0]
     finally:
         for bot in (a, b):
-            if bot.process is not None and bot.process.poll() is None:
-                bot.process.kill()
-                bot.process.wait(10)
+            bot.end()
 
     assert ready == 200
 

@@ -309,9 +309,7 @@ def test_a_database_that_cannot_be_used_is_a_sentence(
 
 def _end(*begun: Bot) -> None:
     for one in begun:
-        if one.process is not None and one.process.poll() is None:
-            one.process.kill()
-            one.process.wait(10)
+        one.end()
     for one in begun:
         assert "Traceback" not in one.told(), one.told()
 

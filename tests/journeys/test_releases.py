@@ -40,9 +40,7 @@ def old(
         (sys.executable, "-m", "tests.journeys.shifted", str(shift)),
     )
     yield bot, kept, shift
-    if bot.process is not None and bot.process.poll() is None:
-        bot.process.kill()
-        bot.process.wait(10)
+    bot.end()
 
 
 def test_every_goal_of_a_killed_former_release_is_gone_on_with_and_nothing_is_sent_twice(

@@ -192,7 +192,7 @@ def test_the_databases_own_password_is_found_nowhere(
             outputs = dict(exported(bot, "show G1 --json", "config show --json"))
             code, _ = bot.stop()
         finally:
-            _end(bot)
+            bot.end()
         found = {where: leaks(text) for where, text in everything_below(bot.folder)}
         found |= {f"table {name}": leaks(text) for name, text in in_postgres(postgres.url())}
         found |= {where: leaks(text) for where, text in outputs.items()}
@@ -288,9 +288,3 @@ def _metrics(socket: Path) -> str:
         told += connection.getresponse().read().decode()
         connection.close()
     return told
-
-
-def _end(bot: Bot) -> None:
-    if bot.process is not None and bot.process.poll() is None:
-        bot.process.kill()
-        bot.process.wait(10)

@@ -44,9 +44,7 @@ def begin(postgres: Postgres, api: Api, sandbox: str, tmp_path: Path) -> Iterato
 
     yield make
     for one in begun:
-        if one.process is not None and one.process.poll() is None:
-            one.process.kill()
-            one.process.wait(10)
+        one.end()
 
 
 def test_a_state_is_restored_into_another_database_and_folder_and_goes_on_there(
