@@ -19,7 +19,6 @@ from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
 from adapters.store.restored import StoreRestores
 from adapters.store.retention import StoreRetention
-from adapters.store.room_settings import StoreRoomBook
 from adapters.store.rooms import StoreRooms
 from adapters.store.scrub import StoreScrub
 from adapters.store.secrets import StoreSecrets
@@ -54,7 +53,6 @@ class Store:
     figures: StoreFigures
     people: StorePeople
     doors: StoreDoors
-    room_book: StoreRoomBook
     holds: StoreHolds
     incidents: StoreIncidents
     forgetting: StoreForgetting
@@ -113,7 +111,6 @@ async def open_store(
             figures=StoreFigures(readers, clock.now),
             people=StorePeople(writer, readers),
             doors=StoreDoors(writer, readers),
-            room_book=StoreRoomBook(readers),
             holds=StoreHolds(writer, readers, journal.apply),
             incidents=StoreIncidents(writer, readers),
             forgetting=StoreForgetting(writer, readers),

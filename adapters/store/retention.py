@@ -15,17 +15,24 @@ from sqlalchemy import bindparam, func, select, text
 from adapters.store import queries
 from adapters.store.forgotten import EVER, bites, blank_bite, in_bites, refs_of
 from adapters.store.readers import Readers
-from adapters.store.room_settings import read_settings
 from adapters.store.statements import Reader
 from adapters.store.writer import Writer
 from bot.errors import BadInput
 from bot.ports.forgetting import Kept, Step
+from bot.ports.room_settings import DEFAULTS, RoomSettings, read_kept, resolved
 
 DAY_S: Final = 86_400.0
 
 _C, _G, _R, _S = queries.CONTENT, queries.GOAL, queries.ROOM, queries.SESSION
 
+_above: Final = _R.alias("above")
+
 _ROOMS: Final = select(_R.c.id, _R.c.name).order_by(_R.c.id)
+_SETTINGS: Final = (
+    select(_R.c.settings, _above.c.settings)
+    .outerjoin(_above, queries.is_workspace_of(_above, _R))
+    .where(_R.c.id == bindparam("of_room"))
+)
 _ENDS: Final = (
     select(
         _S.c.id,
@@ -122,8 +129,13 @@ def _chosen(reader: Reader, kept: Kept) -> list[str]:
 
 
 def _days(reader: Reader, room: str, kept: Kept, setting: str) -> float:
-    own = None if kept.is_forced else getattr(read_settings(reader, room), setting, None)
+    own = None if kept.is_forced else getattr(_settings(reader, room), setting, None)
     return kept.days if own is None else float(own)
+
+
+def _settings(reader: Reader, room: str) -> RoomSettings:
+    row = reader.one(_SETTINGS, of_room=room)
+    return DEFAULTS if row is None else resolved(*(read_kept(kept or "") for kept in row))
 
 
 def _expired(reader: Reader, room: str, until: float) -> tuple[list[str], list[str]]:

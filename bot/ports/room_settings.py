@@ -9,9 +9,7 @@ Rule 2: a key that is unknown here, or a value that does not fit, is as if it we
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, Literal, Protocol, get_args
-
-from bot.ports.chat import Place
+from typing import Any, Final, Literal, get_args
 
 Mention = Literal["goal", "ask", "always"]
 MENTIONS: Final[tuple[Mention, ...]] = get_args(Mention)
@@ -98,16 +96,6 @@ def resolved(*levels: Mapping[str, Kept], defaults: RoomSettings = DEFAULTS) -> 
     for level in reversed(levels):
         values |= {key: kept.value for key, kept in level.items()}
     return replace(defaults, **values)
-
-
-class RoomBook(Protocol):
-    """What is set for rooms."""
-
-    async def settings(self, place: Place) -> RoomSettings:
-        """The settings in force in the place's room."""
-
-    async def kept(self, place: Place) -> Mapping[str, Kept]:
-        """What was set for the place's room itself; with an empty room name, for its workspace."""
 
 
 def _kept(key: str, row: Any) -> Kept | None:
