@@ -177,12 +177,11 @@ def _text_of(target: Path) -> str:
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """As they stand in a file: paths as text, and a folder that is the default as the default."""
+    """As they stand in a file: a folder that is the default as the default."""
     default = Settings.model_fields["state_dir"].get_default(call_default_factory=True)
-    plain = {name: str(v) if isinstance(v, Path) else v for name, v in values.items()}
-    if plain.get("state_dir") == str(default.expanduser().absolute()):
-        plain["state_dir"] = default
-    return plain
+    if values.get("state_dir") == str(default.expanduser().absolute()):
+        return {**values, "state_dir": default}
+    return values
 
 
 def _closing(target: Path, values: dict[str, Any], *, is_changed: bool) -> None:

@@ -107,7 +107,8 @@ async def _over(ask: Ask, id: int, what: str, total: int | None = None) -> dict[
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    shown = Console(stderr=True)
+    with Progress(console=shown, transient=True, disable=not shown.is_terminal) as progress:
         bar = progress.add_task(what, total=total)
         while True:
             now = await ask({"do": "purging", "id": id})

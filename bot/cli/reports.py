@@ -90,7 +90,8 @@ async def audit_cases(settings: Settings, folder: Path | None, *, as_json: bool)
     cases = load_cases(folder or CASES_DIR)
     model = build_model(settings, WallClock(settings.clock_rate))
     try:
-        with Progress(console=Console(stderr=True), transient=True) as progress:
+        shown = Console(stderr=True)
+        with Progress(console=shown, transient=True, disable=not shown.is_terminal) as progress:
             bar = progress.add_task("Auditing", total=len(cases))
             report = await play(
                 model,
