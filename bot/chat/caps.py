@@ -61,7 +61,8 @@ def refusal(wait: Wait, facts: Facts, manner: Manner) -> dict[str, str]:
 
 def persons_of(due: Due) -> tuple[str, ...]:
     """The person whose cap the post is about, or nobody."""
-    return (str(json.loads(due.reason)["person"]),)
+    person = json.loads(due.reason)["person"]
+    return (person,) if person else ()
 
 
 def reached_shape(due: Due, names: Mapping[str, str], now: float, manner: Manner) -> Shape:

@@ -187,7 +187,7 @@ class Delivery:
     async def _shape(self, due: Due) -> Shape:
         now = self._clock.now()
         if due.kind == "cap":
-            people = await self._rooms.people([person for person in persons_of(due) if person])
+            people = await self._rooms.people(persons_of(due))
             names = {person: speaker.name for person, speaker in people.items()}
             return reached_shape(due, names, now, self._manner_in(due.place))
         if due.kind == "reply" or not due.goal:

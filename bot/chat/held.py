@@ -1,14 +1,11 @@
 """What is said of a hold: who set it, since when, and why."""
 
 from collections.abc import Iterable
-from typing import Final
 
 from bot.chat.facts import Manner
-from bot.chat.times import clock_time, moment
+from bot.chat.times import DAY_S, clock_time, moment
 from bot.goals.goal import Goal
 from bot.ports.holds import RESTORE, Hold, Holds
-
-DAY_S: Final = 86_400.0
 
 
 def since(hold: Hold, now: float, manner: Manner) -> str:

@@ -24,8 +24,8 @@ from bot.chat.heard import Heard, named_plainly, reference
 from bot.chat.operations import Operations
 from bot.chat.ownership import Ownership
 from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk, parse
-from bot.chat.people_commands import DAY_S
 from bot.chat.rights import Act, Roles, may
+from bot.chat.times import DAY_S
 from bot.chat.verbs import OF_ANYBODY, START, VERBS, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import DecisionAnswered, MessageReceived

@@ -14,14 +14,12 @@ from bot.chat.parse import Command
 from bot.chat.people_words import EntryWords, mentioned, read_entry, shown, subject_word
 from bot.chat.rights import Act
 from bot.chat.room_words import key_named, read_setting, unknown_key, value_text
-from bot.chat.times import moment
+from bot.chat.times import DAY_S, moment
 from bot.chat.untaken import why_untaken
 from bot.ports.chat import Place
 from bot.ports.doors import Claimed
 from bot.ports.people import Answer, Entry, Note, Subject
 from bot.ports.room_settings import KEYS
-
-DAY_S: Final = 86_400.0
 
 May = Callable[[Heard, Act], Awaitable[bool]]
 """`Commands.may`."""

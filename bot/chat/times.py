@@ -1,10 +1,13 @@
 """Moments and lengths of time, as people read them, in a room's zone."""
 
 from datetime import datetime, tzinfo
+from typing import Final
 
 from bot.chat.texts import Texts
 
 WEEK_S = 6 * 24 * 3600.0
+
+DAY_S: Final = 86_400.0
 
 
 def clock_time(at: float, zone: tzinfo) -> str:
