@@ -109,9 +109,8 @@ async def test_the_same_rows_are_brought_to_todays_schema_on_postgres(
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("release", RELEASES)
 def test_a_newer_database_is_refused_by_every_way_in_on_postgres(
-    release: str, tmp_path: Path, postgres: Postgres
+    tmp_path: Path, postgres: Postgres
 ) -> None:
     url = postgres.url(postgres.create())
     with psycopg.connect(url) as connection:
