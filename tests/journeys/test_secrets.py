@@ -3,9 +3,11 @@
 import asyncio
 import base64
 import html
+import http.client
 import json
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -271,15 +273,13 @@ main()
 """
 
 
-def _metrics(socket: Path) -> str:
+def _metrics(at: Path) -> str:
     """What is served for machines, as one text."""
-    import http.client
-    import socket as sockets
 
     class Connection(http.client.HTTPConnection):
         def connect(self) -> None:
-            self.sock = sockets.socket(sockets.AF_UNIX)
-            self.sock.connect(str(socket))
+            self.sock = socket.socket(socket.AF_UNIX)
+            self.sock.connect(str(at))
 
     told = ""
     for path in ("/metrics", "/healthz", "/readyz", "/livez"):

@@ -276,14 +276,17 @@ async def test_a_backup_taken_while_goals_are_written_is_one_snapshot(place: Pla
         bed = Bed(store, WallTime(), count(1000))
         goals = [await bed.open(place=bed.place("slack")) for _ in range(8)]
         stop = asyncio.Event()
+        more: list[Any] = []
 
         async def write(goal: Any) -> None:
             while not stop.is_set():
                 await bed.turn(goal)
                 goal = await bed.open(place=bed.place("slack"))
+                more.append(goal)
 
         writing = [asyncio.create_task(write(goal)) for goal in goals]
-        await asyncio.sleep(0.2)
+        while len(more) < 8:
+            await asyncio.sleep(0.01)
         folders = [await asyncio.to_thread(place.back_up, f"backup{number}") for number in (1, 2)]
         stop.set()
         await asyncio.gather(*writing)
@@ -292,7 +295,7 @@ async def test_a_backup_taken_while_goals_are_written_is_one_snapshot(place: Pla
 
     async with place.store(other=True) as store:
         rows = await store.records.goals()
-        assert len(rows) > 16
+        assert len(rows) >= 24
         for row in rows:
             assert replay(await store.records.journal(row.goal.id)) == row.goal
 
