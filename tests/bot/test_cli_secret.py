@@ -203,7 +203,7 @@ def test_a_closed_standard_input_gives_no_value(secret: Shell) -> None:
     assert b"No value was given" in done.stderr
 
 
-def test_a_terminal_is_asked_without_an_echo(secret: Shell, tmp_path: Path) -> None:
+def test_a_terminal_is_asked_without_an_echo(secret: Shell) -> None:
     ours, theirs = pty.openpty()
     code = (
         "import os, sys; os.setsid(); import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "

@@ -86,7 +86,7 @@ def test_a_key_file_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert known(Settings(api_key_file=tmp_path / "pipe")).text("x") == "x"
 
 
-def test_no_setting_shows_its_secret(tmp_path: Path) -> None:
+def test_no_setting_shows_its_secret() -> None:
     settings = Settings(
         api_key=SecretStr("planted-1"),
         secret_key=SecretStr("planted-2"),

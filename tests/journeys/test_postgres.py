@@ -323,7 +323,7 @@ def _lock_in(postgres: Postgres, role: str) -> None:
 
 
 def test_a_hold_by_way_of_any_process_stops_the_goals_of_all(
-    pair: tuple[Bot, Bot], api: Api, tmp_path: Path
+    pair: tuple[Bot, Bot], tmp_path: Path
 ) -> None:
     a, b = pair
     goals = [one.goal("!script slow 3 1") for one in (a, b)]
@@ -346,9 +346,7 @@ def test_a_hold_by_way_of_any_process_stops_the_goals_of_all(
     assert [goal.kinds() for goal in goals] == [["complete"], ["complete"]]
 
 
-def test_a_drain_ends_the_process_of_this_state_folder_alone(
-    pair: tuple[Bot, Bot], api: Api
-) -> None:
+def test_a_drain_ends_the_process_of_this_state_folder_alone(pair: tuple[Bot, Bot]) -> None:
     a, b = pair
     goals = [one.goal("!script slow 0.5 3") for one in (a, b)]
     until(lambda: _begun(a, {goal.id for goal in goals}) == 2, 20, lambda: "They do not begin.")

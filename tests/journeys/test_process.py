@@ -133,7 +133,7 @@ def test_a_chat_in_a_pipe_whose_input_ends_says_that_a_person_is_needed(bot: Bot
     assert "waits for a person, and there is no more input" in chat.stderr
 
 
-def test_a_chat_in_a_pipe_that_asks_ends_with_the_answer(bot: Bot, api: Api) -> None:
+def test_a_chat_in_a_pipe_that_asks_ends_with_the_answer(bot: Bot) -> None:
     chat = headway("chat", "--until-settled", "ask how far is it? !script echo", env=bot.env)
 
     assert (chat.returncode, chat.stderr) == (0, "")
