@@ -27,7 +27,7 @@ from adapters.rehearsal.script import (
 )
 from bot.errors import BadRequest, ModelBusy, ModelRefusesUs
 from bot.goals.money import Usage
-from bot.ports.model import ModelReply, ModelRequest
+from bot.ports.model import ModelReply
 from tests.adapters.claude.clocks import FastClock
 from tests.adapters.claude.serving import MODEL, asked, claude, one_by_one, served
 
@@ -387,10 +387,6 @@ async def test_a_compaction_written_by_the_model_alone_is_kept() -> None:
 
     assert got.stop_reason == "compaction"
     assert got.content[0]["content"] == "So far."
-
-
-def of_model(request: ModelRequest, model: str) -> ModelRequest:
-    return replace(request, model=model)
 
 
 async def test_a_check_tells_a_model_that_is_not_found() -> None:
