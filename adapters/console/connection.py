@@ -4,7 +4,7 @@ import asyncio
 import logging
 import uuid
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from adapters.console.parse import (
 )
 from adapters.console.room import RoomFile, room_path
 from bot.errors import Refused, StoreUnusable, Wait
-from bot.ports.chat import Arrival, Incoming, Network, Outgoing, Place, Removed, Speaker
+from bot.ports.chat import Incoming, Network, Outgoing, Place, Receive, Removed, Speaker
 from bot.ports.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class ConsoleChat:
         self._catch_up()
         return bool(self._open or self._removals)
 
-    async def listen(self, receive: Callable[[Arrival], Awaitable[None]]) -> None:
+    async def listen(self, receive: Receive) -> None:
         """Give each message that is not taken yet to `receive`, then mark it taken.
 
         Where the file or the store is out of reach, it is tried again: nothing that was said is
@@ -139,7 +139,7 @@ class ConsoleChat:
         await self._append(RemovedLine(id, thread, speaker, self._clock.now()))
         self._grown.set()
 
-    async def _give(self, receive: Callable[[Arrival], Awaitable[None]]) -> None:
+    async def _give(self, receive: Receive) -> None:
         """Give what is open in its order, many at a time: a `stop` is not held up by a flood."""
         waiting = list(self._open.values())
         for start in range(0, len(waiting), GIVEN_AT_ONCE):
@@ -153,17 +153,13 @@ class ConsoleChat:
         for line in list(self._removals.values()):
             await self._give_removal(receive, line)
 
-    async def _give_one(
-        self, receive: Callable[[Arrival], Awaitable[None]], message: Incoming
-    ) -> None:
+    async def _give_one(self, receive: Receive, message: Incoming) -> None:
         place = replace(message.place, workspace=self.workspace)
         await receive(replace(message, place=place))
         await self._append(Taken(message.id))
         self._open.pop(message.id, None)
 
-    async def _give_removal(
-        self, receive: Callable[[Arrival], Awaitable[None]], line: RemovedLine
-    ) -> None:
+    async def _give_removal(self, receive: Receive, line: RemovedLine) -> None:
         """Hand a removal on, then take the message out of the file: until it is, it is tried again."""
         place = replace(room(line.thread), workspace=self.workspace)
         await receive(Removed(line.id, place, line.speaker, line.at))

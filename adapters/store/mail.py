@@ -1,5 +1,6 @@
 """Messages in and out, as rows."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import bindparam, exists, select, text
@@ -9,17 +10,19 @@ from adapters.store.incidents import open_incident
 from adapters.store.journal import check_waiting, write_handled
 from adapters.store.moves import write_content, write_reply
 from adapters.store.people import write_notes
+from adapters.store.positions import write_position
 from adapters.store.readers import Readers
 from adapters.store.removals import take_back
 from adapters.store.rooms import place_of, see_person, see_room, see_session
 from adapters.store.statements import Row, Writes
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
-from bot.ports.chat import Incoming, Network, Removed, Speaker
+from bot.ports.chat import Arrival, Incoming, Network, Removed, Speaker
 from bot.ports.incidents import Alert
 from bot.ports.journal import Content
 from bot.ports.mail import Due, Received
 from bot.ports.people import NOTHING, Answer
+from bot.ports.positions import Position
 
 CLAIM_S: Final = 60.0
 """A claim older than this is of unknown outcome."""
@@ -34,7 +37,7 @@ _RECEIVE: Final = queries.into(_I, without=("sequence",)).on_conflict_do_nothing
 _WAITING: Final = (
     select(
         _I.c.sequence, _I.c.attempts, _I.c.id, _R.c.network, _R.c.workspace, _R.c.name, _I.c.thread,
-        _P.c.external, _P.c.name, _C.c.text, _I.c.at, _I.c.reply_to,
+        _P.c.external, _P.c.name, _C.c.text, _I.c.at, _I.c.reply_to, _I.c.is_aside,
     )
     .join(_R, _R.c.id == _I.c.room)
     .join(_P, _P.c.id == _I.c.person)
@@ -127,10 +130,16 @@ class StoreInbox:
     async def receive(self, message: Incoming) -> bool:
         """Store it; False when its identity was there already."""
 
-        def job(tx: Transaction) -> bool:
-            if tx.one(queries.INBOX_STATE, of_id=message.id) is not None:
-                return False
-            return _receive(tx, message)
+        return await self._writer.do(lambda tx: _take_in(tx, message))
+
+    async def receive_all(self, arrivals: Sequence[Arrival], upto: Position | None = None) -> int:
+        """Store what came, in its order, with the position that covers it; all of it or nothing."""
+
+        def job(tx: Transaction) -> int:
+            new = sum(_take_in(tx, one) for one in arrivals)
+            if upto is not None:
+                write_position(tx, upto)
+            return new
 
         return await self._writer.do(job)
 
@@ -271,6 +280,15 @@ def void_claims(tx: Transaction) -> int:
     return tx.run(_STALE, of_before=float("inf"), state="unknown")
 
 
+def _take_in(tx: Transaction, one: Arrival) -> bool:
+    if isinstance(one, Removed):
+        return take_back(tx, one)
+    message = one if isinstance(one, Incoming) else one.as_message
+    if tx.one(queries.INBOX_STATE, of_id=message.id) is not None:
+        return False
+    return _receive(tx, message)
+
+
 def _receive(tx: Transaction, message: Incoming) -> bool:
     place, at = message.place, tx.now()
     room = see_room(tx, place)
@@ -290,6 +308,7 @@ def _receive(tx: Transaction, message: Incoming) -> bool:
         person=person,
         content=content.hash,
         reply_to=message.reply_to,
+        is_aside=message.is_aside,
         at=message.at,
         received_at=at,
         state="waiting",
@@ -301,9 +320,10 @@ def _receive(tx: Transaction, message: Incoming) -> bool:
 
 
 def _received(row: Row) -> Received:
-    sequence, attempts, id, network, workspace, room, thread, external, name, said, at, to = row
+    sequence, attempts, id, network, workspace, room, thread, external, name, said, *rest = row
+    at, to, is_aside = rest
     place = place_of(network, workspace, room, thread)
-    message = Incoming(id, place, Speaker(external, name), said or "", at, to)
+    message = Incoming(id, place, Speaker(external, name), said or "", at, to, bool(is_aside))
     return Received(sequence, message, attempts)
 
 

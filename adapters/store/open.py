@@ -15,6 +15,7 @@ from adapters.store.journal import StoreJournal
 from adapters.store.leases import LEASE_S, StoreLeases
 from adapters.store.mail import StoreInbox, StoreOutbox
 from adapters.store.people import StorePeople
+from adapters.store.positions import StorePositions
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
 from adapters.store.restored import StoreRestores
@@ -53,6 +54,7 @@ class Store:
     figures: StoreFigures
     people: StorePeople
     doors: StoreDoors
+    positions: StorePositions
     holds: StoreHolds
     incidents: StoreIncidents
     forgetting: StoreForgetting
@@ -111,6 +113,7 @@ async def open_store(
             figures=StoreFigures(readers, clock.now),
             people=StorePeople(writer, readers),
             doors=StoreDoors(writer, readers),
+            positions=StorePositions(writer, readers),
             holds=StoreHolds(writer, readers, journal.apply),
             incidents=StoreIncidents(writer, readers),
             forgetting=StoreForgetting(writer, readers),

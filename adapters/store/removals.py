@@ -104,7 +104,8 @@ def _store(tx: Transaction, removed: Removed, mail: str, room: str, person: str)
     tx.write(writes)
     row: dict[str, Any] = {
         "id": gone.id, "session": mail, "room": room, "thread": gone.place.thread,
-        "person": person, "content": nothing.hash, "reply_to": removed.id, "at": removed.at,
+        "person": person, "content": nothing.hash, "reply_to": removed.id, "is_aside": False,
+        "at": removed.at,
         "received_at": at, "state": "waiting", "attempts": 0, "why": "", "handled_at": None,
     }  # fmt: skip
     tx.run(_STORE, **row)

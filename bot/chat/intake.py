@@ -30,10 +30,11 @@ from bot.chat.verbs import OF_ANYBODY, START, VERBS, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import DecisionAnswered, MessageReceived
 from bot.goals.goal import Goal
-from bot.ports.chat import Arrival, Changed, Incoming, Place, Removed, edit_of, removal_of
+from bot.ports.chat import Arrival, Incoming, Place, edit_of, removal_of
 from bot.ports.journal import Content
 from bot.ports.mail import Received
 from bot.ports.people import NOTHING, Answer, Note
+from bot.ports.positions import Position
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,11 @@ LOOK_S = 1.0
 BUSY_PAUSE_S = 0.25
 FAILINGS = 3
 """As `Inbox.failed` counts them."""
+
+
+def _plain(one: Arrival) -> Arrival:
+    speaker = named_plainly(one.speaker)
+    return one if speaker is one.speaker else replace(one, speaker=speaker)
 
 
 def _any(place: Place) -> bool:
@@ -71,14 +77,9 @@ class Intake:
         self.operations = operations
         self._look = asyncio.Event()
 
-    async def receive(self, message: Arrival) -> None:
-        """Store it; it is handled soon. What was taken back is blank from then on."""
-        inbox = self._desk.inbox
-        if isinstance(message, Changed):
-            message = message.as_message
-        if (speaker := named_plainly(message.speaker)) is not message.speaker:
-            message = replace(message, speaker=speaker)
-        await (inbox.remove(message) if isinstance(message, Removed) else inbox.receive(message))
+    async def receive(self, *arrivals: Arrival, upto: Position | None = None) -> None:
+        """Store what came; it is handled soon. What was taken back is blank from then on."""
+        await self._desk.inbox.receive_all(tuple(map(_plain, arrivals)), upto)
         self._look.set()
 
     async def run(self) -> None:

@@ -5,12 +5,12 @@ Rule: whoever said it is told once for each secret, in the place where it was sa
 read it there.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from bot.chat.facts import Manner
-from bot.ports.chat import Arrival, Changed, Incoming, Removed
+from bot.ports.chat import Arrival, Changed, Incoming, Reacted, Receive
 from bot.ports.mail import Outbox, Rooms
+from bot.ports.positions import Position
 from bot.redaction import Redactor, mark
 
 
@@ -19,7 +19,7 @@ class Screening:
 
     def __init__(
         self,
-        receive: Callable[[Arrival], Awaitable[None]],
+        receive: Receive,
         rooms: Rooms,
         outbox: Outbox,
         redactor: Redactor,
@@ -29,17 +29,20 @@ class Screening:
         self._rooms, self._outbox = rooms, outbox
         self._redactor, self._manner = redactor, manner
 
-    async def receive(self, message: Arrival) -> None:
-        """Store the message without secrets. Raises as the store does; then it is given again."""
-        if isinstance(message, Removed):
-            await self._receive(message)
-            return
-        if isinstance(message, Changed):
+    async def receive(self, *arrivals: Arrival, upto: Position | None = None) -> None:
+        """Store what came without secrets. Raises as the store does; then it is given again."""
+        screened = [await self._screened(one) for one in arrivals]
+        await self._receive(*screened, upto=upto)
+
+    async def _screened(self, message: Arrival) -> Arrival:
+        if isinstance(message, Changed | Reacted):
             message = message.as_message
+        if not isinstance(message, Incoming):
+            return message
         text = self._redactor.text(message.text)
         for name in self._redactor.names_in(message.text):
             await self._tell(message, name)
-        await self._receive(message if text == message.text else replace(message, text=text))
+        return message if text == message.text else replace(message, text=text)
 
     async def _tell(self, message: Incoming, name: str) -> None:
         """Queue it under a key of its own: said again, it is not queued again."""

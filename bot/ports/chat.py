@@ -7,9 +7,10 @@ Rule 2: an incoming message is stored under its own identity before it is acknow
 Rule 3: an outgoing one carries a key; `find` tells whether a send of unknown outcome arrived.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
+
+from bot.ports.positions import Position
 
 Network = Literal["console", "slack", "matrix"]
 
@@ -33,6 +34,19 @@ class Speaker:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that came with a message, or goes with one; its bytes are kept under their hash."""
+
+    name: str
+    """As people see it: one path component, no folder."""
+    media_type: str
+    size: int
+    """Bytes."""
+    hash: str
+    """SHA-256, hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
 class Incoming:
     """Something said: `id` is its identity on the network, claimed once."""
 
@@ -42,7 +56,10 @@ class Incoming:
     text: str
     at: float
     reply_to: str = ""
-    """Remote id of the message it answers."""
+    """Remote id of the message it answers. Without a thread of its own, it is said in that one's."""
+    is_aside: bool = False
+    """It is addressed to others and not to the bot."""
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +96,68 @@ class Changed:
         return Incoming(id, self.place, self.speaker, self.text, self.at, self.id)
 
 
-Arrival = Incoming | Removed | Changed
+@dataclass(frozen=True, slots=True)
+class Reacted:
+    """A reaction under a message: `id` is the reaction's own, `to` the message's."""
+
+    id: str
+    place: Place
+    speaker: Speaker
+    emoji: str
+    to: str
+    at: float
+    text: str = ""
+    """What the message says, where the reaction may make a goal of it and it can be read."""
+
+    @property
+    def as_message(self) -> Incoming:
+        """The reaction as a message of its own: the emoji on a line, then the message's text."""
+        text = f"{self.emoji}\n{self.text}" if self.text else self.emoji
+        return Incoming(f"{REACTION}{self.id}", self.place, self.speaker, text, self.at, self.to)
+
+
+@dataclass(frozen=True, slots=True)
+class RoomLost:
+    """The bot is no longer in a room: it left, was kicked or banned, or the room is gone."""
+
+    id: str
+    place: Place
+    speaker: Speaker
+    """Who did it."""
+    how: Literal["left", "kicked", "banned", "gone"]
+    at: float
+    reason: str = ""
+    """As whoever did it says."""
+
+    @property
+    def as_message(self) -> Incoming:
+        """The loss as a message of its own: how on a line, then the reason."""
+        text = f"{self.how}\n{self.reason}"
+        return Incoming(f"{LOSS}{self.id}", self.place, self.speaker, text, self.at)
+
+
+@dataclass(frozen=True, slots=True)
+class RoomMoved:
+    """A room was replaced by another one, `to`, which the bot has joined."""
+
+    id: str
+    place: Place
+    speaker: Speaker
+    to: str
+    at: float
+
+    @property
+    def as_message(self) -> Incoming:
+        """The move as a message of its own: the new room's name."""
+        return Incoming(f"{MOVE}{self.id}", self.place, self.speaker, self.to, self.at)
+
+
+Arrival = Incoming | Removed | Changed | Reacted | RoomLost | RoomMoved
 REMOVAL: Final = "removed:"
 EDIT: Final = "edited:"
+REACTION: Final = "reacted:"
+LOSS: Final = "lost:"
+MOVE: Final = "moved:"
 
 
 def removal_of(message: Incoming) -> str:
@@ -93,6 +169,14 @@ def removal_of(message: Incoming) -> str:
 def edit_of(message: Incoming) -> str:
     """The id of the message that this one is an edit of; empty for what was said."""
     return message.reply_to if message.id.startswith(f"{EDIT}{message.reply_to}:") else ""
+
+
+def reaction_of(message: Incoming) -> tuple[str, str] | None:
+    """The emoji of a reaction, and what the message under which it stands says; else None."""
+    if not message.id.startswith(REACTION):
+        return None
+    emoji, _, text = message.text.partition("\n")
+    return emoji, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +206,8 @@ class Shape:
     mentions: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     """Answers that a decision offers, numbered from 1."""
+    reactions: tuple[str, ...] = ()
+    """Emoji that answer it, in order, where the network has reactions and no buttons."""
     goal: str = ""
     state: str = ""
     """The goal's state as the message tells it; empty where it tells none."""
@@ -136,6 +222,27 @@ class Outgoing:
     shape: Shape
     silent: bool = False
     edits: str = ""
+    files: tuple[Attachment, ...] = ()
+
+
+class Receive(Protocol):
+    """Takes what came: all of it is stored in one transaction, with the position that covers it."""
+
+    async def __call__(self, *arrivals: Arrival, upto: Position | None = None) -> None:
+        """Store it, or raise Wait or StoreUnusable: then nothing of it is, and it is given again."""
+
+
+class Signs(Protocol):
+    """What a network shows beside messages. Any of it may be lost, and is not tried again."""
+
+    async def react(self, place: Place, message: str, emoji: str) -> str:
+        """Put a reaction under a message; returns the reaction's id. Raises HeadwayError."""
+
+    async def take_reaction(self, place: Place, reaction: str) -> None:
+        """Take a reaction of ours away again. Raises HeadwayError."""
+
+    async def show_working(self, places: frozenset[Place]) -> None:
+        """Show that the bot is at work in these places and no others; called every few seconds."""
 
 
 class Chat(Protocol):
@@ -147,8 +254,8 @@ class Chat(Protocol):
     def workspace(self) -> str | None:
         """Where nobody else can post, as in `Place.workspace`; None: any process posts anywhere."""
 
-    async def listen(self, receive: Callable[[Arrival], Awaitable[None]]) -> None:
-        """Give every message, edit and removal to `receive` until cancelled; acknowledge after it returned."""
+    async def listen(self, receive: Receive) -> None:
+        """Give whatever comes to `receive` until cancelled; acknowledge after it returned."""
 
     async def send(self, message: Outgoing) -> str:
         """Post or edit, and return the remote id.

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from bot.goals.goal import Goal
-from bot.ports.chat import Incoming, Network, Place, Removed, Speaker
+from bot.ports.chat import Arrival, Incoming, Network, Place, Removed, Speaker
 from bot.ports.incidents import Alert
 from bot.ports.people import NOTHING, Answer
+from bot.ports.positions import Position
 
 OutState = Literal["pending", "claimed", "sent", "unknown", "failed", "superseded"]
 
@@ -65,6 +66,13 @@ class Inbox(Protocol):
 
     async def receive(self, message: Incoming) -> bool:
         """Store it; False when its identity was there already."""
+
+    async def receive_all(self, arrivals: Sequence[Arrival], upto: Position | None = None) -> int:
+        """Store what came, in its order, with the position that covers it; all of it or nothing.
+
+        Returns how many of them were not there already. One without a thread that answers a message is
+        stored as said in that message's thread.
+        """
 
     async def remove(self, removed: Removed) -> bool:
         """Blank a message's text and what was made of it, and store the removal (`as_message`).

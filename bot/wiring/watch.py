@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.store.figures import touch
 from adapters.store.open import Store
-from bot.ports.chat import Arrival
+from bot.ports.chat import Arrival, Receive
 from bot.ports.clock import Clock
 from bot.ports.figures import Now, Totals
+from bot.ports.positions import Position
 from bot.ports.sandbox import Sandbox
 from bot.ports.sight import Connector, EndpointSight, Health, ProcessSight, Read, Stage
 from bot.redaction import Redactor
@@ -99,15 +100,13 @@ class Watch:
         ends = self.parts is not None and self.parts.worker.is_ending
         return "draining" if ends else self.stage
 
-    def hears(
-        self, network: str, receive: Callable[[Arrival], Awaitable[None]]
-    ) -> Callable[[Arrival], Awaitable[None]]:
+    def hears(self, network: str, receive: Receive) -> Receive:
         """Know a network; returns `receive`, noting when it is called."""
         self._networks[network] = _Network()
 
-        async def noted(message: Arrival) -> None:
+        async def noted(*arrivals: Arrival, upto: Position | None = None) -> None:
             self.heard(network)
-            await receive(message)
+            await receive(*arrivals, upto=upto)
 
         return noted
 

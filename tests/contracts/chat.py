@@ -12,6 +12,7 @@ import pytest
 
 from bot.errors import HeadwayError
 from bot.ports.chat import Arrival, Chat, Outgoing, Place, Shape
+from bot.ports.positions import Position
 
 
 def a_post(place: Place, key: str, body: str, **further: str) -> Outgoing:
@@ -61,7 +62,8 @@ class ChatContract:
         heard: list[Arrival] = []
         got_both = asyncio.Event()
 
-        async def receive(message: Arrival) -> None:
+        async def receive(*arrivals: Arrival, upto: Position | None = None) -> None:
+            [message] = arrivals
             heard.append(message)
             if len(heard) == 2:
                 got_both.set()

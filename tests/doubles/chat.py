@@ -1,10 +1,9 @@
 """A chat network in memory, which can be told to be busy, to lose its answer, or to refuse."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from bot.errors import HeadwayError
-from bot.ports.chat import Incoming, Network, Outgoing, Place, Shape
+from bot.ports.chat import Incoming, Network, Outgoing, Place, Receive, Shape
 
 
 class MemoryChat:
@@ -22,7 +21,7 @@ class MemoryChat:
         self._said: asyncio.Queue[Incoming] = asyncio.Queue()
         self.acknowledged: list[str] = []
 
-    async def listen(self, receive: Callable[[Incoming], Awaitable[None]]) -> None:
+    async def listen(self, receive: Receive) -> None:
         """Give what is said to `receive`."""
         while True:
             message = await self._said.get()

@@ -23,13 +23,14 @@ from bot.goals.events import (
 from bot.goals.goal import ACTIVE, Goal
 from bot.goals.instructions import CloseDecision, Instruction, OpenDecision, Post, ShowStatus
 from bot.goals.limits import LIMITS, Limits
-from bot.ports.chat import Incoming, Network, Place, Removed, Speaker
+from bot.ports.chat import Arrival, Incoming, Network, Place, Removed, Speaker
 from bot.ports.clock import Clock
 from bot.ports.doors import Heeded
 from bot.ports.incidents import Alert
 from bot.ports.journal import Applied, Content, EndpointRow, Lease, Line, Reply, Task, Unit
 from bot.ports.mail import Due, OutState, Received, Thread
 from bot.ports.people import NOTHING, Answer, Note, Subject
+from bot.ports.positions import Position
 from bot.ports.records import DecisionRow, GoalRow, Parked, Spent, Trace
 from tests.doubles import store_folds as folds
 from tests.doubles.guard import Guard, MemoryHolds, MemoryIncidents
@@ -381,6 +382,16 @@ class MemoryInbox:
         _person(self._rows, message.place.network, message.speaker)
         self._rows.inbox[message.id] = _In(Received(self._rows.next(), message))
         return True
+
+    async def receive_all(self, arrivals: Sequence[Arrival], upto: Position | None = None) -> int:
+        """Store what came, in its order. A double keeps no position."""
+        new = 0
+        for one in arrivals:
+            if isinstance(one, Removed):
+                new += await self.remove(one)
+            else:
+                new += await self.receive(one if isinstance(one, Incoming) else one.as_message)
+        return new
 
     async def remove(self, removed: Removed) -> bool:
         """Blank what it said and what its author made of it, and store the removal."""

@@ -19,6 +19,7 @@ from adapters.store.tables.goals import (
 )
 from adapters.store.tables.guard import Hold, Incident, Secret, Tally
 from adapters.store.tables.mail import Endpoint, Inbox, Outbox
+from adapters.store.tables.networks import Attachment, NetworkPosition, SealedEvent
 from adapters.store.tables.people import Claim, Grant, Offer, Person, Room, Told
 from adapters.store.tables.plans import Artifact, Fact, Occurrence, Schedule, Watch
 from adapters.store.tables.root import METADATA
@@ -28,6 +29,7 @@ from adapters.store.tables.work import Audit, Decision, Step, Task, Turn, Wait
 __all__ = [
     "METADATA",
     "Artifact",
+    "Attachment",
     "Audit",
     "Checkpoint",
     "Claim",
@@ -43,6 +45,7 @@ __all__ = [
     "Inbox",
     "Incident",
     "Lease",
+    "NetworkPosition",
     "Occurrence",
     "Offer",
     "Outbox",
@@ -51,6 +54,7 @@ __all__ = [
     "Restored",
     "Room",
     "Schedule",
+    "SealedEvent",
     "Secret",
     "Session",
     "Step",

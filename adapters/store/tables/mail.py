@@ -1,11 +1,12 @@
 """Messages in and out, and model endpoints in trouble."""
 
-from sqlalchemy import Identity, Index, text
+from sqlalchemy import Identity, Index, false, text
 from sqlmodel import Field
 
 from adapters.store.tables.root import SERIAL, Table
 
 _OPEN = "state IN ('pending', 'claimed', 'unknown')"
+_THERE = "remote <> ''"
 _ONE_STATUS = "kind = 'status' AND state = 'pending'"
 
 
@@ -28,6 +29,7 @@ class Inbox(Table, table=True):
     person: str = Field(foreign_key="person.id")
     content: str
     reply_to: str = ""
+    is_aside: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     at: float
     received_at: float
     state: str = "waiting"
@@ -46,6 +48,8 @@ class Outbox(Table, table=True):
         Index("one_pending_status", "goal", unique=True,
               sqlite_where=text(_ONE_STATUS), postgresql_where=text(_ONE_STATUS)),
         Index("outbox_goal", "goal", "kind"),
+        Index("outbox_remote", "remote",
+              sqlite_where=text(_THERE), postgresql_where=text(_THERE)),
     )  # fmt: skip
 
     sequence: int | None = Field(

@@ -11,6 +11,7 @@ from adapters.console.parse import Posted, Taken, room
 from adapters.console.room import RoomFile, room_path
 from bot.errors import StoreUnusable, Wait
 from bot.ports.chat import Arrival, Chat, Place, Speaker
+from bot.ports.positions import Position
 from tests.contracts.chat import ChatContract, a_post
 from tests.doubles.clock import HandClock
 
@@ -88,7 +89,8 @@ async def test_what_was_said_and_not_taken_is_given_again_after_a_restart(
     heard: list[Arrival] = []
     got_it = asyncio.Event()
 
-    async def receive(message: Arrival) -> None:
+    async def receive(*arrivals: Arrival, upto: Position | None = None) -> None:
+        [message] = arrivals
         heard.append(message)
         got_it.set()
 
@@ -107,7 +109,8 @@ async def test_what_was_said_and_not_taken_is_given_again_after_a_restart(
 async def test_a_message_whose_storing_fails_stays_untaken(chat: ConsoleChat) -> None:
     await chat.say(ANN, "/goal write a haiku")
 
-    async def receive(message: Arrival) -> None:
+    async def receive(*arrivals: Arrival, upto: Position | None = None) -> None:
+        [_] = arrivals
         raise RuntimeError("the database is gone")
 
     with pytest.raises(RuntimeError, match="gone"):
@@ -126,7 +129,8 @@ async def test_what_is_out_of_reach_for_a_while_costs_nothing_that_was_said(
     kept = path.read_bytes()
     heard: list[str] = []
 
-    async def receive(message: Arrival) -> None:
+    async def receive(*arrivals: Arrival, upto: Position | None = None) -> None:
+        [message] = arrivals
         heard.append(message.id)
         if is_file and len(heard) == 1:
             path.unlink()
@@ -157,7 +161,8 @@ async def test_a_flood_is_given_in_its_order_and_many_at_a_time(chat: ConsoleCha
     at_once: list[int] = []
     running = 0
 
-    async def receive(message: Arrival) -> None:
+    async def receive(*arrivals: Arrival, upto: Position | None = None) -> None:
+        [message] = arrivals
         nonlocal running
         begun.append(message.id)
         running += 1

@@ -9,6 +9,7 @@ from adapters.console.room import RoomFile, room_path
 from adapters.console.seat import Seat
 from bot.chat.texts import Texts
 from bot.ports.chat import Arrival, Incoming, Removed, Speaker
+from bot.ports.positions import Position
 from tests.doubles.clock import HandClock
 
 ANN = Speaker("ann", "ann")
@@ -30,7 +31,8 @@ def seat_at(folder: Path, console: ConsoleChat) -> Seat:
 async def give(console: ConsoleChat, heard: list[Arrival]) -> None:
     """What is there is taken in."""
 
-    async def receive(message: Arrival) -> None:
+    async def receive(*arrivals: Arrival, upto: Position | None = None) -> None:
+        [message] = arrivals
         heard.append(message)
 
     listening = asyncio.create_task(console.listen(receive))

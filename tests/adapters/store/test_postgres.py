@@ -274,7 +274,7 @@ async def test_the_journal_only_grows(store: Store, bed: Bed) -> None:
 def test_a_newer_database_is_refused_with_both_versions(postgres: Postgres, database: str) -> None:
     postgres.run("UPDATE shifted.alembic_version SET version_num = '9999'", database)
 
-    with pytest.raises(StoreUnusable, match=r"9999.*0002"):
+    with pytest.raises(StoreUnusable, match=r"9999.*0003"):
         open_postgres(postgres.url(database, options=SHIFTED))
 
 

@@ -6,6 +6,7 @@ from bot.chat.facts import Manner
 from bot.chat.screening import Screening
 from bot.errors import StoreBusy
 from bot.ports.chat import Arrival, Incoming, Place, Speaker
+from bot.ports.positions import Position
 from bot.redaction import Redactor
 from tests.doubles.clock import HandClock
 from tests.doubles.store import MemoryStore
@@ -24,7 +25,8 @@ class Bed:
             self.receive, self.store.rooms, self.store.outbox, redactor, Manner()
         )
 
-    async def receive(self, message: Arrival) -> None:
+    async def receive(self, *arrivals: Arrival, upto: Position | None = None) -> None:
+        [message] = arrivals
         if self.is_full:
             raise StoreBusy("It is full.")
         self.got.append(message)

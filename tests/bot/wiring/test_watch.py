@@ -213,8 +213,8 @@ async def test_a_network_that_has_ended_is_not_heard(watch: Watch) -> None:
 async def test_what_is_heard_is_noted_before_it_is_passed_on(watch: Watch) -> None:
     passed: list[Any] = []
 
-    async def receive(message: Any) -> None:
-        passed.append(message)
+    async def receive(*messages: Any, upto: Any = None) -> None:
+        passed.extend(messages)
 
     hears = watch.hears("console", receive)
     before = watch.process().connectors[0].heard_at
