@@ -11,7 +11,8 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bot.chat.caps import persons_of, reached_shape
 from bot.chat.cards import Closed, closed, number_in
@@ -47,6 +48,17 @@ OF_OPERATIONS = ("incident:", "recovered:")
 """What keys of the operations room's own posts begin with."""
 
 
+@dataclass(slots=True)
+class _Lane:
+    """One network's way out."""
+
+    chat: Chat
+    look: asyncio.Event = field(default_factory=asyncio.Event)
+    draining: asyncio.Lock = field(default_factory=asyncio.Lock)
+    unread: str = ""
+    """Why the outbox cannot be read, as the log has been told."""
+
+
 class Delivery:
     """Sends what the outbox holds, network by network."""
 
@@ -77,60 +89,77 @@ class Delivery:
         self._outbox = outbox
         self._journal = journal
         self._rooms = rooms
-        self._chats = chats
         self._manner = manner
         self._manner_in = manner_in or (lambda place: manner)
         self._clock = clock
         self.spending = spending
         self.holds = holds
         self.operations = operations
-        self._look = asyncio.Event()
-        self._draining = asyncio.Lock()
-        self._unread = ""
-        """Why the outbox cannot be read, as the log has been told."""
+        self._lanes = tuple(_Lane(chat) for chat in chats)
 
     def notify(self) -> None:
         """Look now: there may be something to send."""
-        self._look.set()
+        for lane in self._lanes:
+            lane.look.set()
 
     async def run(self) -> None:
-        """Send what is due until cancelled."""
+        """Send what is due until cancelled; a network that is slow holds up no other."""
+        async with asyncio.TaskGroup() as group:
+            for lane in self._lanes:
+                group.create_task(self._run(lane))
+
+    async def drain(self) -> None:
+        """Send everything that is due now; returns when what is on its way has arrived, too."""
+        await asyncio.gather(*(self._drain(lane, 0.0) for lane in self._lanes))
+
+    async def _run(self, lane: "_Lane") -> None:
         clock = asyncio.get_running_loop().time
         while True:
-            self._look.clear()
-            await self._drain_all(GAP_S)
+            lane.look.clear()
+            await self._drain(lane, GAP_S)
             next_at = clock() + GAP_S
             # Not `wait_for`, which in Python 3.11 may swallow the cancellation that ends this.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
-                    await self._look.wait()
+                    await lane.look.wait()
             await asyncio.sleep(next_at - clock())
 
-    async def drain(self) -> None:
-        """Send everything that is due now; returns when what is on its way has arrived, too."""
-        await self._drain_all(0.0)
+    async def _drain(self, lane: "_Lane", gap_s: float) -> None:
+        """Send what is due, thread beside thread: one that is slow holds up no other."""
+        async with lane.draining:
+            under_way: set[asyncio.Task[None]] = set()
+            try:
+                while True:
+                    lane.look.clear()
+                    rows = await self._due(lane, AT_ONCE - len(under_way))
+                    under_way |= {
+                        asyncio.create_task(self._deliver(lane.chat, row)) for row in rows
+                    }
+                    if not under_way:
+                        return
+                    under_way = await _mostly_done(under_way, lane.look)
+                    # Edits of a status are worth waiting for; what people read is sent without a pause.
+                    are_edits = bool(rows) and all(row.kind in EDITS for row in rows)
+                    await asyncio.sleep(gap_s if are_edits else 0)
+            finally:
+                for task in under_way:
+                    task.cancel()
+                await asyncio.gather(*under_way, return_exceptions=True)
 
-    async def _drain_all(self, gap_s: float) -> None:
-        async with self._draining:
-            await asyncio.gather(*(self._drain(chat, gap_s) for chat in self._chats))
-
-    async def _drain(self, chat: Chat, gap_s: float) -> None:
+    async def _due(self, lane: "_Lane", limit: int) -> Sequence[Due]:
         try:
-            while rows := await self._claimed(chat):
-                self._unread = ""
-                await asyncio.gather(*(self._deliver(chat, row) for row in rows))
-                # Edits of a status are worth waiting for; what people read is sent without a pause.
-                are_edits = all(row.kind in EDITS for row in rows)
-                await asyncio.sleep(gap_s if are_edits else 0)
-            self._unread = ""
+            rows = await self._claimed(lane.chat, limit) if limit else ()
         except HeadwayError as error:
-            if str(error) != self._unread:
+            if str(error) != lane.unread:
                 # Once, not at every look: the log may lie on the disk that is full.
-                self._unread = str(error)
+                lane.unread = str(error)
                 log.warning("The outbox cannot be read: %s", error)
+            return ()
+        lane.unread = ""
+        return rows
 
-    async def _claimed(self, chat: Chat) -> Sequence[Due]:
-        return await self._outbox.claim(chat.network, limit=AT_ONCE, workspace=chat.workspace)
+    async def _claimed(self, chat: Chat, limit: int) -> Sequence[Due]:
+        return await self._outbox.claim(chat.network, limit=limit, workspace=chat.workspace)
 
     async def _deliver(self, chat: Chat, due: Due) -> None:
         """One row, to its end; no error of it reaches the others."""
@@ -221,6 +250,27 @@ class Delivery:
         if goal is None:
             return Shape("", "", body=body, buttons=buttons)
         return Shape("", "", body=body, buttons=buttons, goal=goal.id, state=goal.state)
+
+
+async def _mostly_done(
+    under_way: set["asyncio.Task[None]"], look: asyncio.Event
+) -> set["asyncio.Task[None]"]:
+    """Wait until all have ended, or, where one is slow, until there may be more to send.
+
+    Returns those that go on. Most end at once: looking after each would cost a claim for each.
+    """
+    _, slow = await asyncio.wait(under_way, timeout=GAP_S)
+    if slow:
+        looking = asyncio.create_task(look.wait())
+        waits: set[asyncio.Task[Any]] = {looking, *slow}
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED, timeout=LOOK_S)
+        finally:
+            looking.cancel()
+    for task in under_way:
+        if task.done():
+            task.result()
+    return {task for task in under_way if not task.done()}
 
 
 def _room(due: Due) -> str:

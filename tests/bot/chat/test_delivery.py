@@ -10,7 +10,7 @@ import pytest
 from bot.chat.delivery import Delivery
 from bot.errors import OutcomeUnknown, Refused, StoreUnusable, Wait
 from bot.goals.events import TurnStarted
-from bot.ports.chat import Outgoing, Place, Shape
+from bot.ports.chat import Network, Outgoing, Place, Shape
 from bot.ports.mail import Due
 from tests.bot.chat.conftest import Bench
 from tests.doubles.chat import MemoryChat
@@ -64,6 +64,60 @@ async def test_a_thread_with_much_to_say_is_not_made_to_wait_between_its_posts(
     sending.cancel()
 
     assert bodies(chat) == many
+
+
+class Slow(MemoryChat):
+    """A network on which one thread's posts hang until they are let go."""
+
+    def __init__(self, network: Network = "console") -> None:
+        super().__init__(network)
+        self.go = asyncio.Event()
+
+    async def send(self, message: Outgoing) -> str:
+        if message.place.thread == "hangs":
+            await self.go.wait()
+        return await super().send(message)
+
+
+async def test_a_post_that_hangs_holds_up_no_other_thread(bench: Bench) -> None:
+    store, chat = bench.store, Slow()
+    delivery = Delivery(
+        store.outbox, store.journal, store.rooms, (chat,), bench.manner, bench.clock
+    )
+    hanging = await store.rooms.begin(replace(THREAD, thread="hangs"))
+    await store.outbox.say(hanging.session, "k:slow", "slow")
+    sending = asyncio.create_task(delivery.run())
+    await asyncio.sleep(0.2)
+
+    await say(bench, "quick")
+    delivery.notify()
+    async with asyncio.timeout(4):
+        while bodies(chat) != ["quick"]:
+            await asyncio.sleep(0.01)
+    chat.go.set()
+    async with asyncio.timeout(4):
+        while bodies(chat) != ["quick", "slow"]:
+            await asyncio.sleep(0.01)
+
+    sending.cancel()
+
+
+async def test_a_network_that_hangs_holds_up_no_other_network(bench: Bench) -> None:
+    store, matrix, console = bench.store, Slow("matrix"), MemoryChat()
+    delivery = Delivery(
+        store.outbox, store.journal, store.rooms, (matrix, console), bench.manner, bench.clock
+    )
+    hanging = await store.rooms.begin(Place("matrix", "@bot:here", "!room", "hangs"))
+    await store.outbox.say(hanging.session, "k:slow", "slow")
+    sending = asyncio.create_task(delivery.run())
+
+    await say(bench, "quick")
+    async with asyncio.timeout(4):
+        while bodies(console) != ["quick"]:
+            await asyncio.sleep(0.01)
+    sending.cancel()
+
+    assert bodies(matrix) == []
 
 
 async def test_a_network_that_asks_to_wait_is_given_it_later_and_order_holds(
