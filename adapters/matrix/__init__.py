@@ -1,0 +1,1 @@
+"""Matrix rooms: a homeserver spoken to through nio, end-to-end encryption included."""

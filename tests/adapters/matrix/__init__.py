@@ -1,0 +1,1 @@
+"""The Matrix adapter, against a real homeserver where it speaks to one."""
