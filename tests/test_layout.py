@@ -32,6 +32,9 @@ LOCKS = {
     "bench": (["bedrock", "vertex"], ["build", "dev", "bench"]),
 }
 
+# What programs of the tests that are no part of the project are installed from.
+PEERS = ("synapse",)
+
 # Put together so that this file does not hold what it looks for.
 FOREIGN = {
     "the address of a package registry": re.compile(
@@ -163,6 +166,16 @@ def test_the_locks_agree_with_each_other() -> None:
 
     for lock in LOCKS:
         assert _pins(ROOT / "deploy" / f"{lock}.lock").items() <= widest.items()
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_an_environment_of_the_tests_own_is_pinned_by_hash(peer: str) -> None:
+    wishes = (ROOT / "deploy" / f"{peer}.in").read_text(encoding="utf-8")
+
+    pins = _pins(ROOT / "deploy" / f"{peer}.lock")
+
+    for requirement in map(Requirement, wishes.splitlines()):
+        assert requirement.specifier.contains(pins[requirement.name]), "run deploy/lock"
 
 
 def test_every_module_of_bot_stands_in_the_import_chain() -> None:

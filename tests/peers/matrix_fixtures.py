@@ -1,0 +1,21 @@
+"""Fixtures of the Matrix beds; a `conftest.py` imports those that its tests ask for."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.peers.synapse import Synapse, private_synapse
+
+
+@pytest.fixture(scope="session")
+def synapse() -> Iterator[Synapse]:
+    """A homeserver without rate limits; restarted, it is the same one, so leave it running."""
+    with private_synapse() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def stock_synapse() -> Iterator[Synapse]:
+    """A homeserver with the rate limits that it has when nobody chose any."""
+    with private_synapse("stock") as server:
+        yield server
