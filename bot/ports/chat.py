@@ -211,6 +211,8 @@ class Shape:
     goal: str = ""
     state: str = ""
     """The goal's state as the message tells it; empty where it tells none."""
+    origin: str = ""
+    """Id of the message of the same room that it goes back to, as a link where the network has such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +225,8 @@ class Outgoing:
     silent: bool = False
     edits: str = ""
     files: tuple[Attachment, ...] = ()
+    removes: bool = False
+    """What it edits goes away for good; the shape is shown where a network cannot do that."""
 
 
 class Receive(Protocol):

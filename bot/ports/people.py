@@ -133,3 +133,6 @@ class Members(Protocol):
 
     async def is_direct(self, place: Place) -> bool:
         """Whether nobody but them and the bot reads there."""
+
+    async def is_encrypted(self, place: Place) -> bool:
+        """Whether what is said there is encrypted from end to end."""

@@ -42,6 +42,12 @@ class RoomSettings:
     """How long texts live after their goal ended."""
     workspace_days: int | None = None
     """How long workspaces live after their goal ended."""
+    threads: bool = True
+    """Whether each goal has a thread; else the room's one live goal is in its main timeline."""
+    reactions: bool = False
+    """Whether a reaction approves a call where messages are encrypted."""
+    acks: bool = True
+    """Whether what was taken is marked with a reaction."""
 
 
 DEFAULTS: Final = RoomSettings()
@@ -49,7 +55,7 @@ KEYS: Final = tuple(field.name for field in fields(RoomSettings))
 KINDS: Final[Mapping[str, type[Setting]]] = {
     "goals": bool, "mention": str, "model": str, "audit_model": str, "budget_usd": float,
     "cap_usd": float, "cap_live_goals": int, "zone": str, "self_approve": bool, "four_eyes": bool,
-    "retention_days": int, "workspace_days": int,
+    "retention_days": int, "workspace_days": int, "threads": bool, "reactions": bool, "acks": bool,
 }  # fmt: skip
 """Of each key's value."""
 

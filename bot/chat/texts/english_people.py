@@ -137,6 +137,11 @@ PEOPLE: Final[Mapping[str, str]] = {
     "room.four_eyes": "whether an owner never approves or accepts for their own goal: `on` or `off`",
     "room.retention_days": "days that texts live after their goal ended",
     "room.workspace_days": "days that workspaces live after their goal ended",
+    "room.threads": (
+        "whether each goal has a thread: `on`, or `off` for one goal at a time in the room itself"
+    ),
+    "room.reactions": "whether a reaction approves a call in an encrypted room: `on` or `off`",
+    "room.acks": "whether I mark what I took with 👀 and ✅: `on` or `off`",
     "bad.setting": "There is no setting `{key}`. There are: {keys}.",
     "bad.setting.near": "There is no setting `{key}`. Did you mean `{near}`?",
     "bad.value": "`{key}` does not take `{value}`: give {fits}.",
