@@ -1,17 +1,14 @@
 """Checks of rooms and people: whether incidents reach anybody, and whether the list lets anybody in."""
 
 import asyncio
-from typing import Final
 
 from bot.doctor.finding import warning, wrong
 from bot.errors import HeadwayError
 from bot.ports.people import Register
 from bot.settings import Settings
 from bot.wiring import reading
+from bot.wiring.names import names_of
 from bot.wiring.operations import room_of
-
-SERVED: Final = frozenset({"console"})
-"""The networks of this version."""
 
 
 def reached(settings: Settings) -> str:
@@ -20,13 +17,14 @@ def reached(settings: Settings) -> str:
     Raises:
         BadSettings: it is written otherwise than NETWORK:ROOM.
     """
-    room = room_of(settings.operations_room, "")
+    names = names_of(settings)
+    room = room_of(settings.operations_room, names)
     if room is None:
         return "no operations room: incidents are told in the log alone"
-    if room.network not in SERVED:
+    if room.network not in names.networks:
         raise wrong(
-            f"operations_room is {settings.operations_room}, and {room.network} is not in this "
-            "version: incidents reach nobody. Set it to console:console."
+            f"operations_room is {settings.operations_room}, and {room.network} is not connected: "
+            "incidents reach nobody. Connect it, or set operations_room to console:console."
         )
     return f"incidents are told in {settings.operations_room}"
 
@@ -38,17 +36,17 @@ def people(settings: Settings) -> str:
     except HeadwayError:
         # What is wrong with the database, its own check says.
         return "not read: there is no database yet, or it comes first"
-    entries = register.entries
+    entries, served = register.entries, names_of(settings).networks
     nobody = [
         entry.subject.name or entry.subject.id
         for entry in entries
-        if entry.subject.network not in SERVED
+        if entry.subject.network not in served
         or (entry.subject.network, entry.subject.id) in register.gone
     ]
     if nobody:
         names = ", ".join(dict.fromkeys(nobody))
         raise warning(
-            f"The allow-list names who can match nobody: {names}. Their network is not served, or "
+            f"The allow-list names who can match nobody: {names}. Their network is not connected, or "
             "they have left. Remove them: `headway allow remove`."
         )
     return f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}, and the operator"

@@ -9,10 +9,10 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 from adapters.console.connection import ConsoleChat
 from adapters.store.open import Store
@@ -22,6 +22,7 @@ from bot.chat.delivery import Delivery
 from bot.chat.intake import Intake
 from bot.errors import HeadwayError
 from bot.known import learn_settings
+from bot.ports.chat import Network
 from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.wiring.by_room import RoomTurns
@@ -32,6 +33,7 @@ from bot.wiring.endpoint import build_model
 from bot.wiring.folder import prepare_folder
 from bot.wiring.ground import Around, Ground, open_ground
 from bot.wiring.holding import tell_holds
+from bot.wiring.operations import LOOK_S
 from bot.wiring.outdated import version_watch
 from bot.wiring.people import follow
 from bot.wiring.sandbox import build_sandbox
@@ -168,6 +170,7 @@ def _started(ground: Ground, work: Work) -> Running:
             follow(work.allow_list, work.departures, is_shared=is_shared), name="people"
         ),
         *version_watch(ground.store, is_shared=is_shared),
+        *_listening(ground, work),
         asyncio.create_task(work.console.listen(heard), name="console"),
     )
     watch.listens("console", parts[-1])
@@ -177,10 +180,21 @@ def _started(ground: Ground, work: Work) -> Running:
     )  # fmt: skip
 
 
+def _listening(ground: Ground, work: Work) -> Iterator["asyncio.Task[None]"]:
+    """What hears each network beside the console, for as long as the process lives."""
+    for hearing in work.connected.hearings:
+        network = hearing.network
+        heard = ground.watch.hears(network, work.screening.receive)
+        task = asyncio.create_task(hearing.run(heard), name=network)
+        ground.watch.listens(network, task)
+        ground.alarms.add(f"deaf.{network}", hearing.look, LOOK_S)
+        yield task
+
+
 async def _shut_down(bot: Running) -> None:
     """Take nothing more in, let running steps end, send what can be sent."""
     for part in bot.parts:
-        if part.get_name() in ("console", "intake"):
+        if part.get_name() in (*get_args(Network), "intake"):
             part.cancel()
     bot.turns.drain()
     asyncio.get_running_loop().call_later(bot.settings.shutdown_s, bot.store.hurry)

@@ -4,9 +4,10 @@ import socket
 from dataclasses import dataclass
 
 from adapters.store.open import Store, is_shared
-from bot.ports.chat import Place
+from bot.ports.chat import Network, Place
 from bot.settings import Settings
 from bot.wiring.folder import identity
+from bot.wiring.matrix import matrix_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +20,32 @@ class Names:
     """Of the state folder: the workspace of its console."""
     home: str = ""
     """Of the folder of workspaces."""
+    matrix: str = ""
+    """Of the bot on Matrix: its user id, which is its workspace there; empty without an account."""
 
     @property
     def worker(self) -> str:
         """What the names of its worker and of its forerunners' begin with."""
         return f"{self.console or socket.gethostname()}."
 
+    @property
+    def networks(self) -> frozenset[Network]:
+        """Those that this process connects to."""
+        return frozenset(("console", "matrix") if self.matrix else ("console",))
+
+    def workspace(self, network: Network) -> str:
+        """This process's workspace on a network; empty where it has none."""
+        match network:
+            case "console":
+                return self.console
+            case "matrix":
+                return self.matrix
+            case "slack":
+                return ""
+
     def is_ours(self, place: Place) -> bool:
-        """Whether this process handles what is said there: a console belongs to its state folder."""
-        return place.network != "console" or place.workspace == self.console
+        """Whether this process handles what is said there: who hears an account answers for it."""
+        return place.network in self.networks and place.workspace == self.workspace(place.network)
 
 
 def names_of(settings: Settings) -> Names:
@@ -36,13 +54,15 @@ def names_of(settings: Settings) -> Names:
     Raises:
         BadSettings: they cannot be.
     """
+    matrix = matrix_user(settings)
     if not is_shared(settings.database_url):
-        return Names(is_shared=False)
-    return Names(True, identity(settings.state_dir), identity(settings.workspaces_dir))
+        return Names(is_shared=False, matrix=matrix)
+    return Names(True, identity(settings.state_dir), identity(settings.workspaces_dir), matrix)
 
 
 async def take_over(store: Store, names: Names) -> None:
     """Free what a former process of the state folder held: this one owns it, so that one is gone."""
     if names.is_shared:
         await store.leases.void(names.worker)
-        await store.outbox.void("console", names.console)
+        for network in names.networks:
+            await store.outbox.void(network, names.workspace(network))

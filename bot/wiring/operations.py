@@ -41,10 +41,8 @@ LATE_LOOKS: Final = 4
 """In a row, before that is an incident: a database that was away has held them all up."""
 
 
-def room_of(setting: str, console: str) -> Place | None:
+def room_of(setting: str, names: Names) -> Place | None:
     """The operations room as the settings name it: `NETWORK:ROOM`, or `NETWORK:WORKSPACE/ROOM`.
-
-    `console` is the workspace of this process's console.
 
     Raises:
         BadSettings: it is written otherwise.
@@ -55,7 +53,7 @@ def room_of(setting: str, console: str) -> Place | None:
     workspace, _, room = rest.rpartition("/")
     for network in get_args(Network):
         if name == network and room:
-            return Place(network, console if name == "console" else workspace, room)
+            return Place(network, names.workspace(network) or workspace, room)
     raise BadSettings(
         f"The setting operations_room is {setting!r}. Write NETWORK:ROOM, such as `console:console`."
     )
@@ -201,11 +199,11 @@ def build_watches(
     manner: Manner,
 ) -> Watches:
     """The operations room, and what tells it. Raises BadSettings."""
-    room = room_of(settings.operations_room, names.console)
-    if room is not None and room.network != "console":
+    room = room_of(settings.operations_room, names)
+    if room is not None and room.network not in names.networks:
         log.warning(
-            "Incidents reach nobody but this log: operations_room is %r, and this version has no "
-            "%s. Write `console:console`, or leave it empty.",
+            "Incidents reach nobody but this log: operations_room is %r, and %s is not connected. "
+            "Connect it, write `console:console`, or leave it empty.",
             settings.operations_room,
             room.network,
         )

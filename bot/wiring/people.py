@@ -11,7 +11,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 from adapters.console.parse import ROOM
 from adapters.store.open import Store
@@ -27,16 +27,13 @@ from bot.ports.chat import Place, Speaker
 from bot.ports.clock import Clock
 from bot.ports.doors import Claims
 from bot.ports.journal import Lease
-from bot.ports.people import Register, Subject
+from bot.ports.people import Members, Register, Subject
 from bot.ports.room_settings import RoomSettings
 from bot.settings import Settings
 from bot.wiring.names import Names
 from scheduler.worker import Runner
 
 log = logging.getLogger(__name__)
-
-NETWORKS: Final = frozenset({"console"})
-"""Those that this version connects to."""
 
 
 class ConsoleMembers:
@@ -53,6 +50,10 @@ class ConsoleMembers:
     async def is_direct(self, place: Place) -> bool:
         """It is the room of whoever can open the state folder."""
         return place.network == "console"
+
+    async def is_encrypted(self, place: Place) -> bool:
+        """It is a file of this machine."""
+        return False
 
 
 def console_room(workspace: str) -> Place:
@@ -74,13 +75,15 @@ def room_defaults(settings: Settings) -> RoomSettings:
     )
 
 
-async def open_allow_list(settings: Settings, names: Names, store: Store) -> AllowList:
-    """The list as it is now."""
+async def open_allow_list(
+    settings: Settings, names: Names, store: Store, members: Members | None = None
+) -> AllowList:
+    """The list as it is now. `members`: of all networks; without them, only the console is asked."""
     allow_list = AllowList(
         store.people,
         store.doors,
         store.rooms,
-        ConsoleMembers(),
+        members or ConsoleMembers(),
         room_defaults(settings),
     )
     user = getpass.getuser()
@@ -89,7 +92,7 @@ async def open_allow_list(settings: Settings, names: Names, store: Store) -> All
     return allow_list
 
 
-def report_idle(register: Register, networks: frozenset[str] = NETWORKS) -> None:
+def report_idle(register: Register, networks: frozenset[str]) -> None:
     """Say at the start that entries of the list can match nobody."""
     idle = unmatched(register, networks)
     if idle:
@@ -102,9 +105,7 @@ def report_idle(register: Register, networks: frozenset[str] = NETWORKS) -> None
         )
 
 
-async def invite_admin(
-    allow_list: AllowList, doors: Claims, networks: frozenset[str] = NETWORKS
-) -> str:
+async def invite_admin(allow_list: AllowList, doors: Claims, networks: frozenset[str]) -> str:
     """Print a code to claim with where a network has no admin; returns it, or nothing.
 
     The console needs none: its operator is an admin by nature. The code goes to the operator's

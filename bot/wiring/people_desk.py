@@ -170,7 +170,9 @@ class PeopleDesk:
 
     def _room(self, text: str) -> Place:
         """`ROOM`, `NETWORK:ROOM` or `NETWORK:WORKSPACE/ROOM`; `*` is the whole workspace."""
-        before, _, rest = text.rpartition(":") if ":" in text else ("console", "", text)
+        before, colon, rest = text.partition(":")
+        if not colon:
+            before, rest = "console", text
         network = _network(before)
         workspace, _, room = rest.rpartition("/")
         if not room:
@@ -181,7 +183,7 @@ class PeopleDesk:
         return Place(network, workspace or self._workspace(network), name)
 
     def _workspace(self, network: str) -> str:
-        return self._names.console if network == "console" else ""
+        return self._names.workspace(_network(network))
 
 
 async def alone(settings: Settings, store: Store) -> PeopleDesk:

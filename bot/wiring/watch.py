@@ -72,10 +72,11 @@ class Parts:
 class _Network:
     task: "asyncio.Task[None] | None" = None
     heard_at: float | None = None
+    trouble: str = ""
 
     @property
     def is_up(self) -> bool:
-        return self.task is not None and not self.task.done()
+        return self.task is not None and not self.task.done() and not self.trouble
 
 
 class Watch:
@@ -117,6 +118,11 @@ class Watch:
     def heard(self, network: str) -> None:
         """The network gave a sign of life."""
         self._networks[network].heard_at = self._clock.now()
+        self._networks[network].trouble = ""
+
+    def troubled(self, network: str, why: str) -> None:
+        """The network cannot be heard, and why."""
+        self._networks[network].trouble = why
 
     async def beat(self) -> None:
         """Note that the loop turns, and how late, until cancelled."""
@@ -196,7 +202,7 @@ class Watch:
     def _connectors(self) -> tuple[Connector, ...]:
         stored = self._now.value.heard if self._now.value else {}
         return tuple(
-            Connector(name, network.is_up, network.heard_at or stored.get(name))
+            Connector(name, network.is_up, network.heard_at or stored.get(name), network.trouble)
             for name, network in list(self._networks.items())
         )
 

@@ -1,6 +1,7 @@
 """The parts that work at goals: intake, worker, turns, audits, delivery, and the desks they speak to."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 
@@ -12,6 +13,7 @@ from bot.chat.departures import Departures
 from bot.chat.intake import Intake
 from bot.chat.screening import Screening
 from bot.goals.goal import State
+from bot.ports.chat import Chat
 from bot.wiring.by_room import RoomAudits, RoomTurns, build_audits, build_turns
 from bot.wiring.caps import keep_caps
 from bot.wiring.control import Control, with_desks
@@ -20,6 +22,7 @@ from bot.wiring.draining import Drain
 from bot.wiring.forgetting import keep_forgetting
 from bot.wiring.ground import Ground
 from bot.wiring.holding import HoldDesk
+from bot.wiring.networks import Connected, connect
 from bot.wiring.people import (
     Entitled,
     build_intake,
@@ -41,6 +44,8 @@ class Work:
     """What works at goals, and who may speak to it."""
 
     console: ConsoleChat
+    connected: Connected
+    """The networks beside the console."""
     delivery: Delivery
     allow_list: AllowList
     departures: Departures
@@ -56,10 +61,12 @@ async def build_work(ground: Ground) -> Work:
     """Build it, and tie what has to hear of something to what tells it. Raises as the store."""
     settings, names, store, clock = ground.settings, ground.names, ground.store, ground.clock
     console = ConsoleChat(settings.state_dir, clock, names.console, ground.redactor.text)
-    allow_list = await open_allow_list(settings, names, store)
-    report_idle(allow_list.register)
-    await invite_admin(allow_list, store.doors)
-    delivery = _delivery(ground, console, allow_list)
+    connected = await connect(ground)
+    allow_list = await open_allow_list(settings, names, store, connected.members)
+    connected.allow_list = allow_list
+    report_idle(allow_list.register, names.networks)
+    await invite_admin(allow_list, store.doors, names.networks)
+    delivery = _delivery(ground, (console, *connected.chats), allow_list)
     departures = watch_owners(allow_list, store, ground.manner, delivery.notify)
     turns = build_turns(settings, clock, store, ground.model, ground.sandbox, allow_list)
     audits = build_audits(settings, clock, store, ground.model, allow_list)
@@ -71,7 +78,17 @@ async def build_work(ground: Ground) -> Work:
     screening = Screening(intake.receive, store.rooms, store.outbox, ground.redactor, ground.manner)
     drain = Drain(worker, turns, delivery)
     work = Work(
-        console, delivery, allow_list, departures, turns, audits, worker, intake, screening, drain
+        console,
+        connected,
+        delivery,
+        allow_list,
+        departures,
+        turns,
+        audits,
+        worker,
+        intake,
+        screening,
+        drain,
     )
     await _tie(ground, work)
     return work
@@ -110,13 +127,13 @@ async def _tie(ground: Ground, work: Work) -> None:
     ground.watch.parts = Parts(store, ground.claude, ground.confined, work.worker, ground.alarms)
 
 
-def _delivery(ground: Ground, console: ConsoleChat, allow_list: AllowList) -> Delivery:
+def _delivery(ground: Ground, chats: Sequence[Chat], allow_list: AllowList) -> Delivery:
     store, manner = ground.store, ground.manner
     return Delivery(
         store.outbox,
         store.journal,
         store.rooms,
-        (ground.around.chat(console),),
+        tuple(ground.around.chat(chat) for chat in chats),
         manner,
         ground.clock,
         ground.redactor,

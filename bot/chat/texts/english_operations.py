@@ -73,6 +73,11 @@ OPERATIONS: Final[Mapping[str, str]] = {
         "Mend the cause, then resume it there; `headway incidents` lists this."
     ),
     "incident.post.over": "posts arrive in {subject}.",
+    "incident.network": (
+        "{subject} cannot be heard ({detail}). Goals go on and what is to be said waits. "
+        "`headway doctor` names cause and mend."
+    ),
+    "incident.network.over": "{subject} is heard again; what waited is sent.",
     "incident.message": (
         "a message could not be handled, three times (ref {detail}). Who said it was told; the log "
         "has the cause."

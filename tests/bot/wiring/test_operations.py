@@ -12,6 +12,7 @@ from bot.chat.operations import Operations
 from bot.errors import BadSettings, StoreBusy
 from bot.ports.chat import Place
 from bot.ports.incidents import Incident
+from bot.wiring.names import Names
 from bot.wiring.operations import (
     LATE_LOOKS,
     DiskWatch,
@@ -192,13 +193,13 @@ async def test_a_start_closes_what_is_mended_and_leaves_what_is_not(
     ],
 )
 def test_the_operations_room_is_named_by_network(setting: str, place: Place | None) -> None:
-    assert room_of(setting, "here") == place
+    assert room_of(setting, Names(False, console="here")) == place
 
 
 @pytest.mark.parametrize("setting", ["ops", "irc:ops", "console:"])
 def test_a_room_that_is_none_is_refused(setting: str) -> None:
     with pytest.raises(BadSettings, match="NETWORK:ROOM"):
-        room_of(setting, "here")
+        room_of(setting, Names(False, console="here"))
 
 
 def _row(incident: Incident) -> tuple[str, str, bool]:

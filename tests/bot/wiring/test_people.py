@@ -32,6 +32,7 @@ from bot.wiring.people import (
 from bot.wiring.people_desk import PeopleDesk
 from tests.bot.chat.conftest import Bench
 
+CONSOLE = frozenset({"console"})
 BEN = Subject("person", "console", "ben")
 ALONE = Names(is_shared=False)
 
@@ -188,9 +189,9 @@ def test_an_allow_list_that_matches_nobody_is_reported(
     register = Register((matrix,))
 
     with caplog.at_level(logging.WARNING):
-        report_idle(register)
-        report_idle(Register((matrix, Entry(BEN, "user"))))
-        report_idle(Register((Entry(BEN, "user"),)))
+        report_idle(register, CONSOLE)
+        report_idle(Register((matrix, Entry(BEN, "user"))), CONSOLE)
+        report_idle(Register((Entry(BEN, "user"),)), CONSOLE)
 
     first, second = caplog.messages
     assert "not connected (matrix), and matches nobody. Connect them" in first
@@ -201,7 +202,7 @@ async def test_a_network_without_an_admin_gets_a_code_and_the_console_needs_none
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slack = frozenset({"console", "slack"})
-    none = await invite_admin(bench.allow_list, bench.store.doors)
+    none = await invite_admin(bench.allow_list, bench.store.doors, CONSOLE)
     code = await invite_admin(bench.allow_list, bench.store.doors, slack)
     await bench.allow_list.allow(Entry(Subject("person", "slack", "U1"), "admin"))
     again = await invite_admin(bench.allow_list, bench.store.doors, slack)
