@@ -11,32 +11,29 @@ from dataclasses import replace
 
 from bot.chat import views
 from bot.chat.desk import LIVE, Desk, Told
-from bot.chat.facts import gather
 from bot.chat.forgetting import ForgetCommands
-from bot.chat.heard import Heard, goal_id
-from bot.chat.held import held_among, kept
+from bot.chat.heard import Heard
 from bot.chat.holding import HoldCommands
 from bot.chat.money_commands import MoneyCommands
 from bot.chat.ownership import Ownership
 from bot.chat.parse import Command, objective
 from bot.chat.people_commands import PeopleCommands
 from bot.chat.rights import Act, may
+from bot.chat.showing import Showing
+from bot.chat.starting import Starting
 from bot.chat.verbs import OF_ANYBODY, OF_GOAL
 from bot.errors import BadInput, Refused
 from bot.goals.events import (
     Cancelled,
     Event,
-    GoalOpened,
     ObjectiveEdited,
     Paused,
     Resumed,
     Stopped,
 )
 from bot.goals.goal import Goal, State
-from bot.goals.limits import ASK_BUDGET
-from bot.goals.money import Budget
 from bot.ports.chat import Place
-from bot.ports.journal import Applied, Content, Reply, Unit
+from bot.ports.journal import Applied, Content, Unit
 from bot.ports.mail import Thread
 
 CONFIRM_S = 60.0
@@ -48,6 +45,8 @@ class Commands:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._starting = Starting(desk)
+        self._showing = Showing(desk)
         self._people = PeopleCommands(desk, self.may)
         self._ownership = Ownership(desk, self.commit)
         self._money = MoneyCommands(desk, self.commit)
@@ -80,7 +79,7 @@ class Commands:
             case "spend":
                 await self._money.spend(heard, command)
             case "list":
-                await self._list(heard, command.text)
+                await self._showing.goals(heard, command.text)
             case "help":
                 await self.answer(heard, views.help_text(command.text, self._desk.manner))
             case name if name in self._holding.verbs:
@@ -121,25 +120,15 @@ class Commands:
 
     async def overview(self, heard: Heard) -> None:
         """The command's bare name: the live goals of whoever said it, and three examples."""
-        goals = await self._desk.rooms.goals(states=LIVE, room=heard.message.place)
-        mine = [goal for goal in goals if heard.is_owner_of(goal)][: views.LIST_MOST]
-        lines = [(goal, await self._objective(goal)) for goal in mine]
-        await self.answer(heard, views.overview_text(lines, self._desk.manner))
+        await self._showing.overview(heard)
 
     async def start(self, heard: Heard, text: str) -> None:
         """Open a goal: in this thread if it is one, else in the thread of the message."""
-        self._refuse_where_off(heard)
-        content = Content(text, heard.person)
-        thread = await self._own_thread(heard)
-        budget = self._desk.budget_in(heard.message.place)
-        await self._open(heard, self._opened(heard, thread, content, budget), content)
+        await self._starting.start(heard, Content(text, heard.person))
 
     async def ask(self, heard: Heard, text: str) -> None:
         """An ordinary turn; its answer is posted when it ends."""
-        content = Content(text, heard.person)
-        thread = await self._own_thread(heard)
-        opened = self._opened(heard, thread, content, ASK_BUDGET)
-        await self._open(heard, replace(opened, kind="ask"), content)
+        await self._starting.ask(heard, text)
 
     async def answer(self, heard: Heard, text: str) -> None:
         """Say `text` where the message was said; that is all it causes."""
@@ -156,8 +145,8 @@ class Commands:
         """Commit what the message caused, with what is answered, and let the worker look."""
         urgent = any(isinstance(e, Paused | Stopped | Cancelled) for e in events)
         if not urgent:
-            told = await self._told_held(heard, goal.session, goal.owner, told)
-        reply = await self._reply(heard, told)
+            told = await self._desk.told_held(heard, goal.session, goal.owner, told)
+        reply = await self._desk.told_reply(heard, told)
         unit = Unit(goal.id, events, contents, handled=(heard.id,), reply=reply, urgent=urgent)
         applied = await self._desk.journal.commit(unit)
         self._desk.wake(goal.id, applied.instructions)
@@ -171,7 +160,7 @@ class Commands:
         if not is_offered and not await self.may(heard, command.verb.act, goal):
             return
         does: dict[str, Callable[[Heard, Goal, Command], Awaitable[None]]] = {
-            "status": self._status,
+            "status": self._showing.status,
             "pause": self._pause,
             "stop": self._stop,
             "resume": self._resume,
@@ -179,8 +168,8 @@ class Commands:
             "edit": self._edit,
             "reopen": self._reopen,
             "budget": self._money.budget,
-            "tasks": self._tasks,
-            "trace": self._trace,
+            "tasks": self._showing.tasks,
+            "trace": self._showing.trace,
             "owner": self._ownership.hand_over,
             "accept": self._ownership.accept,
             "decline": self._ownership.decline,
@@ -240,39 +229,11 @@ class Commands:
                 n=number,
                 verb=command.verb.name,
                 goal=self._name(goal),
-                objective=views.one_line(await self._objective(goal)),
+                objective=views.one_line(await self._desk.objective(goal)),
             )
             for number, goal in enumerate(goals, 1)
         ]
         await self.answer(heard, texts("said.which", lines="\n".join(lines)))
-
-    async def _status(self, heard: Heard, goal: Goal, command: Command) -> None:
-        desk = self._desk
-        facts = await gather(
-            goal, desk.journal, desk.rooms, desk.clock.now(), spending=desk.spending,
-            holds=desk.holds,
-        )  # fmt: skip
-        manner = self._desk.manner_in(heard.message.place)
-        await self.answer(heard, views.status_text(facts, manner))
-
-    async def _list(self, heard: Heard, scope: str) -> None:
-        states = () if scope else LIVE
-        goals = await self._desk.rooms.goals(states=states, room=heard.message.place)
-        shown = [goal for goal in goals if scope != "mine" or heard.is_owner_of(goal)]
-        lines = [(goal, await self._objective(goal)) for goal in shown[: views.LIST_MOST]]
-        more = len(shown) - len(lines)
-        held = await held_among(self._desk.holds, [goal for goal, _ in lines])
-        await self.answer(heard, views.list_text(lines, more, scope, self._desk.manner, held))
-
-    async def _tasks(self, heard: Heard, goal: Goal, command: Command) -> None:
-        tasks = await self._desk.journal.tasks(goal.id)
-        await self.answer(heard, views.tasks_text(goal, tasks, self._desk.manner))
-
-    async def _trace(self, heard: Heard, goal: Goal, command: Command) -> None:
-        lines = await self._desk.journal.history(goal.session)
-        own = [line for line in lines if line.goal == goal.id]
-        manner = self._desk.manner_in(heard.message.place)
-        await self.answer(heard, views.trace_text(goal, own, manner))
 
     async def _pause(self, heard: Heard, goal: Goal, command: Command) -> None:
         await self.commit(heard, goal, Paused(heard.person), told=self._told("said.paused", goal))
@@ -310,7 +271,7 @@ class Commands:
 
     async def _edit(self, heard: Heard, goal: Goal, command: Command) -> None:
         content = Content(command.text, heard.person)
-        old = await self._objective(goal)
+        old = await self._desk.objective(goal)
         edited = ObjectiveEdited(heard.person, content.hash)
         quoted = {"new": views.quoted(command.text), "old": views.quoted(old)}
         told = self._told("said.edited", goal, **quoted)
@@ -318,77 +279,26 @@ class Commands:
 
     async def _reopen(self, heard: Heard, goal: Goal, command: Command) -> None:
         texts = self._desk.manner.texts
-        self._refuse_where_off(heard)
+        self._starting.refuse_where_off(heard)
         if not goal.is_final:
             raise Refused("The goal has not ended.", code="not_final")
         rest = views.rest(goal)
         if rest is None:
             raise BadInput(texts("bad.nothing_left", goal=self._name(goal)))
-        old = await self._objective(goal)
+        old = await self._desk.objective(goal)
         whole = texts("reopened.objective", old=old, missing=command.text) if old else command.text
         content = Content(objective(whole, texts), heard.person)
         thread = Thread(goal.session, heard.message.place)
-        opened = self._opened(heard, thread, content, rest)
+        opened = self._starting.opened(heard, thread, content, rest)
 
         def told(applied: Applied) -> str:
             return texts("said.reopened", goal=self._name(goal), new=self._name(applied.goal))
 
-        await self._open(heard, replace(opened, reopens=goal.id), content, told)
-
-    async def _open(
-        self, heard: Heard, opened: GoalOpened, content: Content, told: Told | None = None
-    ) -> None:
-        told = await self._told_held(heard, opened.session, opened.owner, told)
-        reply = await self._reply(heard, told)
-        applied = await self._desk.journal.open(opened, (content,), (heard.id,), reply)
-        self._desk.wake(applied.goal.id, applied.instructions)
-        self._desk.posted()
-
-    def _opened(self, heard: Heard, thread: Thread, content: Content, budget: Budget) -> GoalOpened:
-        return GoalOpened(
-            goal=goal_id(heard.message),
-            session=thread.session,
-            number=0,
-            owner=heard.person,
-            objective=content.hash,
-            budget=budget,
-        )
-
-    async def _own_thread(self, heard: Heard) -> Thread:
-        """The thread of the message, or the one that begins with it."""
-        if heard.thread is not None:
-            return heard.thread
-        place = heard.message.place
-        return await self._desk.rooms.begin(replace(place, thread=place.thread or heard.id))
-
-    def _refuse_where_off(self, heard: Heard) -> None:
-        if not heard.room.goals:
-            raise Refused("Goals are off in this room.", code="goals_off")
-
-    async def _told_held(
-        self, heard: Heard, session: str, owner: str, told: Told | None
-    ) -> Told | None:
-        """What is answered, and that the goal is on hold, where it is."""
-        holds = self._desk.holds
-        hold = await holds.over(session, owner) if holds is not None else None
-        if hold is None:
-            return told
-        line = kept(hold, self._desk.clock.now(), self._desk.manner_in(heard.message.place))
-        return lambda applied: f"{told(applied)}\n\n{line}" if told else line
-
-    async def _reply(self, heard: Heard, told: Told | None) -> Reply | None:
-        """What is answered in the unit that does what the message asks."""
-        if told is None:
-            return None
-        return Reply((await self._desk.where(heard)).session, f"reply:{heard.id}", told)
+        await self._starting.open(heard, replace(opened, reopens=goal.id), content, told)
 
     def _told(self, key: str, goal: Goal, **values: object) -> Told:
         text = self._desk.manner.texts(key, goal=self._name(goal), **values)
         return lambda _: text
-
-    async def _objective(self, goal: Goal) -> str:
-        texts = await self._desk.journal.contents(goal.session, (goal.objective,))
-        return texts.get(goal.objective, "")
 
     def _name(self, goal: Goal) -> str:
         return self._desk.name(goal)

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 from bot.chat.allow_list import AllowList
 from bot.chat.facts import Manner
 from bot.chat.heard import Heard, goal_id
+from bot.chat.held import kept
 from bot.goals.events import Event
 from bot.goals.goal import FINAL, Goal, State
 from bot.goals.instructions import Instruction
@@ -16,7 +17,7 @@ from bot.ports.clock import Clock
 from bot.ports.doors import Claims, Notices, Offers
 from bot.ports.forgetting import Forgetting
 from bot.ports.holds import Holds
-from bot.ports.journal import Applied, Content, Journal
+from bot.ports.journal import Applied, Content, Journal, Reply
 from bot.ports.mail import Inbox, Outbox, Rooms, Thread
 from bot.ports.people import Answer, Note
 from bot.ports.spending import Spending
@@ -99,6 +100,27 @@ class Desk:
         known = (await self.rooms.people([person])).get(person)
         name = known.name if known else ""
         return self.manner.texts("mention", name=name or self.manner.texts("somebody"))
+
+    async def objective(self, goal: Goal) -> str:
+        """What the goal is to reach; empty once that text is gone."""
+        texts = await self.journal.contents(goal.session, (goal.objective,))
+        return texts.get(goal.objective, "")
+
+    async def told_held(
+        self, heard: Heard, session: str, owner: str, told: Told | None
+    ) -> Told | None:
+        """What is answered, and that the goal is on hold, where it is."""
+        hold = await self.holds.over(session, owner) if self.holds is not None else None
+        if hold is None:
+            return told
+        line = kept(hold, self.clock.now(), self.manner_in(heard.message.place))
+        return lambda applied: f"{told(applied)}\n\n{line}" if told else line
+
+    async def told_reply(self, heard: Heard, told: Told | None) -> Reply | None:
+        """What is answered in the unit that does what the message asks."""
+        if told is None:
+            return None
+        return Reply((await self.where(heard)).session, f"reply:{heard.id}", told)
 
     async def opened_by(self, message: Incoming) -> Goal | None:
         """The live goal that a message opened; no ask."""
