@@ -6,10 +6,11 @@ from typing import Any, Final
 from sqlalchemy import bindparam, delete, select
 
 from adapters.store import queries
+from adapters.store.attachments import read_files
 from adapters.store.journal import check_waiting, write_handled
 from adapters.store.people import write_entry, write_notes
+from adapters.store.places import place_of
 from adapters.store.readers import Readers
-from adapters.store.rooms import place_of
 from adapters.store.statements import Reader, Row, Writes
 from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
@@ -53,7 +54,7 @@ _HOME: Final = (
 _HEEDED: Final = (
     select(
         _I.c.id, _R.c.network, _R.c.workspace, _R.c.name, _I.c.thread, _P.c.external, _P.c.name,
-        _C.c.text, _I.c.at, _I.c.reply_to, _I.c.state, _I.c.why,
+        _C.c.text, _I.c.at, _I.c.reply_to, _I.c.is_aside, _I.c.state, _I.c.why,
     )
     .join(_R, _R.c.id == _I.c.room)
     .join(_P, _P.c.id == _I.c.person)
@@ -192,18 +193,21 @@ class StoreDoors:
 
     async def heeded(self, message: str) -> Heeded | None:
         """A message that was taken in, by its identity."""
-        return _heeded(await self._readers.glance(lambda reader: reader.one(_BY_ID, of_id=message)))
+        return await self._readers.glance(
+            lambda reader: _heeded(reader, reader.one(_BY_ID, of_id=message))
+        )
 
     async def last_heeded(self, place: Place, person: str, before: str) -> Heeded | None:
         """The last message of a person in a place that came before another one."""
 
-        def query(reader: Reader) -> Row | None:
-            return reader.one(
+        def query(reader: Reader) -> Heeded | None:
+            row = reader.one(
                 _LAST, of_person=person, of_thread=place.thread, of_network=place.network,
                 of_workspace=place.workspace, of_name=place.room, of_before=before,
             )  # fmt: skip
+            return _heeded(reader, row)
 
-        return _heeded(await self._readers.do(query))
+        return await self._readers.do(query)
 
 
 _WHO: Final = select(_P.c.network, _P.c.external, _P.c.name).where(_P.c.id == bindparam("of_id"))
@@ -227,10 +231,12 @@ def _count_try(tx: Transaction) -> None:
         tx.run(_VOID, of_now=now, expires_at=now)
 
 
-def _heeded(row: Row | None) -> Heeded | None:
+def _heeded(reader: Reader, row: Row | None) -> Heeded | None:
     if row is None:
         return None
-    id, network, workspace, room, thread, external, name, said, at, reply_to, state, why = row
-    place = place_of(network, workspace, room, thread)
-    message = Incoming(id, place, Speaker(external, name), said or "", at, reply_to)
+    id, network, workspace, room, thread, external, name, said, at, reply_to, *rest = row
+    is_aside, state, why = rest
+    place, files = place_of(network, workspace, room, thread), read_files(reader, (id,))
+    who = Speaker(external, name)
+    message = Incoming(id, place, who, said or "", at, reply_to, bool(is_aside), files.get(id, ()))
     return Heeded(message, state, why)

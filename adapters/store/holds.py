@@ -13,9 +13,9 @@ from sqlalchemy import bindparam, delete, select, text
 from adapters.store import queries
 from adapters.store.journal import check_waiting
 from adapters.store.people import write_notes
+from adapters.store.places import find_room
 from adapters.store.posts import STATUS_AFTER_S, queue
 from adapters.store.readers import Readers
-from adapters.store.rooms import find_room
 from adapters.store.statements import Reader, Row, Statement, Writes
 from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction

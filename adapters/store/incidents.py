@@ -7,8 +7,8 @@ from sqlalchemy import bindparam, select, text
 
 from adapters.store import queries
 from adapters.store.moves import write_reply
+from adapters.store.places import see_room, see_session
 from adapters.store.readers import Readers
-from adapters.store.rooms import see_room, see_session
 from adapters.store.statements import Writes
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer

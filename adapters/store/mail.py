@@ -6,20 +6,20 @@ from typing import Any, Final
 from sqlalchemy import bindparam, exists, select, text
 
 from adapters.store import queries
+from adapters.store.arrivals import read_waiting, take_in
 from adapters.store.incidents import open_incident
 from adapters.store.journal import check_waiting, write_handled
-from adapters.store.moves import write_content, write_reply
+from adapters.store.moves import write_reply
 from adapters.store.people import write_notes
+from adapters.store.places import place_of
 from adapters.store.positions import write_position
 from adapters.store.readers import Readers
 from adapters.store.removals import take_back
-from adapters.store.rooms import place_of, see_person, see_room, see_session
 from adapters.store.statements import Row, Writes
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
-from bot.ports.chat import Arrival, Incoming, Network, Removed, Speaker
+from bot.ports.chat import Arrival, Incoming, Network, Removed
 from bot.ports.incidents import Alert
-from bot.ports.journal import Content
 from bot.ports.mail import Due, Received
 from bot.ports.people import NOTHING, Answer
 from bot.ports.positions import Position
@@ -27,24 +27,9 @@ from bot.ports.positions import Position
 CLAIM_S: Final = 60.0
 """A claim older than this is of unknown outcome."""
 FAILINGS: Final = 3
-KEPT_S: Final = 90 * 24 * 3600.0
-"""How long the text of a message in is kept beside its consequence."""
 
 _I, _O, _S, _R = queries.INBOX, queries.OUTBOX, queries.SESSION, queries.ROOM
-_P, _C = queries.PERSON, queries.CONTENT
 
-_RECEIVE: Final = queries.into(_I, without=("sequence",)).on_conflict_do_nothing()
-_WAITING: Final = (
-    select(
-        _I.c.sequence, _I.c.attempts, _I.c.id, _R.c.network, _R.c.workspace, _R.c.name, _I.c.thread,
-        _P.c.external, _P.c.name, _C.c.text, _I.c.at, _I.c.reply_to, _I.c.is_aside,
-    )
-    .join(_R, _R.c.id == _I.c.room)
-    .join(_P, _P.c.id == _I.c.person)
-    .join(_C, (_C.c.session == _I.c.session) & (_C.c.hash == _I.c.content))
-    .where(text("inbox.state = 'waiting'"))
-    .order_by(_I.c.sequence)
-)  # fmt: skip
 _FAIL: Final = queries.set_in(_I, "state", "attempts", "why").where(_I.c.id == bindparam("of_id"))
 
 _OPEN: Final = "{0}.state IN ('pending', 'claimed', 'unknown')"
@@ -129,14 +114,13 @@ class StoreInbox:
 
     async def receive(self, message: Incoming) -> bool:
         """Store it; False when its identity was there already."""
-
-        return await self._writer.do(lambda tx: _take_in(tx, message))
+        return await self._writer.do(lambda tx: take_in(tx, (message,))) == 1
 
     async def receive_all(self, arrivals: Sequence[Arrival], upto: Position | None = None) -> int:
         """Store what came, in its order, with the position that covers it; all of it or nothing."""
 
         def job(tx: Transaction) -> int:
-            new = sum(_take_in(tx, one) for one in arrivals)
+            new = take_in(tx, arrivals)
             if upto is not None:
                 write_position(tx, upto)
             return new
@@ -149,8 +133,7 @@ class StoreInbox:
 
     async def waiting(self) -> tuple[Received, ...]:
         """Everything not handled yet, in order of arrival."""
-        rows = await self._readers.do(lambda reader: reader.all(_WAITING))
-        return tuple(_received(row) for row in rows)
+        return await self._readers.do(read_waiting)
 
     async def handled(self, message: str) -> None:
         """Mark one that causes nothing else. Raises IllegalMove when it does not wait."""
@@ -278,53 +261,6 @@ class StoreOutbox:
 def void_claims(tx: Transaction) -> int:
     """What the former owner was sending when it died may be there or not."""
     return tx.run(_STALE, of_before=float("inf"), state="unknown")
-
-
-def _take_in(tx: Transaction, one: Arrival) -> bool:
-    if isinstance(one, Removed):
-        return take_back(tx, one)
-    message = one if isinstance(one, Incoming) else one.as_message
-    if tx.one(queries.INBOX_STATE, of_id=message.id) is not None:
-        return False
-    return _receive(tx, message)
-
-
-def _receive(tx: Transaction, message: Incoming) -> bool:
-    place, at = message.place, tx.now()
-    room = see_room(tx, place)
-    person = see_person(tx, place.network, message.speaker)
-    session = see_session(tx, room, "", "mail", at)
-    content, writes = Content(message.text, person), Writes()
-    write_content(
-        writes, session, content, content.hash, at, message=message.id, expires_at=at + KEPT_S
-    )
-    tx.write(writes)
-    rows = tx.run(
-        _RECEIVE,
-        id=message.id,
-        session=session,
-        room=room,
-        thread=place.thread,
-        person=person,
-        content=content.hash,
-        reply_to=message.reply_to,
-        is_aside=message.is_aside,
-        at=message.at,
-        received_at=at,
-        state="waiting",
-        attempts=0,
-        why="",
-        handled_at=None,
-    )
-    return rows == 1
-
-
-def _received(row: Row) -> Received:
-    sequence, attempts, id, network, workspace, room, thread, external, name, said, *rest = row
-    at, to, is_aside = rest
-    place = place_of(network, workspace, room, thread)
-    message = Incoming(id, place, Speaker(external, name), said or "", at, to, bool(is_aside))
-    return Received(sequence, message, attempts)
 
 
 def _take(tx: Transaction, row: Row, now: float) -> Due:

@@ -13,8 +13,8 @@ from sqlalchemy import bindparam, delete, select, text
 from adapters.store import queries
 from adapters.store.journal import check_waiting, write_handled
 from adapters.store.moves import write_reply
+from adapters.store.places import see_person, see_room
 from adapters.store.readers import Readers
-from adapters.store.rooms import see_person, see_room
 from adapters.store.statements import Reader, Row, Writes
 from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction

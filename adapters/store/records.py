@@ -7,8 +7,9 @@ from sqlalchemy import bindparam, func, select, text
 
 from adapters.store import codec, queries
 from adapters.store.journal import LINE, lines, read_goal
+from adapters.store.places import place_of
 from adapters.store.readers import Readers
-from adapters.store.rooms import THREADS, place_of, thread_of
+from adapters.store.rooms import THREADS, thread_of
 from adapters.store.statements import Reader, Row, Statement
 from bot.goals.goal import Decision
 from bot.goals.machine import Entry

@@ -1,34 +1,46 @@
 """
-A message that was deleted or redacted: its text goes in the transaction that stores the removal.
+A message that was deleted or redacted: its text goes in the transaction that stores the removal, and
+with it its files, and what it said after it was edited.
 
 What was made of a message (an objective, a steering, an answer) was written in the transaction that
 handled it, by its author, and is part of it: by that it is found. A text that another message says as
 well stays for that one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, select, text
 
 from adapters.store import queries
+from adapters.store.attachments import drop_files
 from adapters.store.forgotten import Change, blank
 from adapters.store.moves import write_content
-from adapters.store.statements import Writes
+from adapters.store.places import see_person
+from adapters.store.statements import Row, Writes
+from adapters.store.threads import thread_of_message
 from adapters.store.transaction import Transaction
-from bot.ports.chat import Removed
+from bot.ports.chat import EDIT, REACTION, REMOVAL, Removed
 from bot.ports.journal import Content
 
-_C, _I, _O, _S = queries.CONTENT, queries.INBOX, queries.OUTBOX, queries.SESSION
+_C, _G, _I = queries.CONTENT, queries.GOAL, queries.INBOX
+_O, _S = queries.OUTBOX, queries.SESSION
 
-_MESSAGE: Final = select(
-    _I.c.session, _I.c.room, _I.c.thread, _I.c.person, _I.c.content, _I.c.handled_at
-).where(_I.c.id == bindparam("of_id"))
+_ROW: Final = (
+    _I.c.id, _I.c.session, _I.c.room, _I.c.thread, _I.c.person, _I.c.content, _I.c.handled_at,
+)  # fmt: skip
+_MESSAGE: Final = select(*_ROW).where(_I.c.id == bindparam("of_id"))
+_UNDER: Final = (
+    select(*_ROW, _C.c.text)
+    .join(_C, (_C.c.session == _I.c.session) & (_C.c.hash == _I.c.content))
+    .where(_I.c.reply_to == bindparam("of_id"), text("inbox.reply_to <> ''"))
+    .order_by(_I.c.sequence)
+)
 _TEXT: Final = select(_C.c.text).where(
     _C.c.session == bindparam("of_session"), _C.c.hash == bindparam("of_hash")
 )
 _TWIN: Final = (
-    select(_I.c.id)
+    select(_I.c.id, _I.c.reply_to)
     .where(
         _I.c.session == bindparam("of_session"),
         _I.c.content == bindparam("of_hash"),
@@ -40,6 +52,10 @@ _SESSIONS: Final = select(_S.c.id).where(
     _S.c.room == bindparam("of_room"),
     _S.c.thread.in_((bindparam("of_thread"), bindparam("of_id"))),
 )
+_OPENED: Final = select(_G.c.session).where(
+    _G.c.owner == bindparam("of_person"), _G.c.opened_at == bindparam("of_at")
+)
+"""Of a goal that the message opened, wherever it lives: one transaction wrote both."""
 _MADE: Final = select(_C.c.hash, _C.c.text).where(
     _C.c.session == bindparam("of_session"),
     _C.c.author == bindparam("of_person"),
@@ -57,53 +73,102 @@ _STORE: Final = queries.into(_I, without=("sequence",)).on_conflict_do_nothing()
 
 def take_back(tx: Transaction, removed: Removed) -> bool:
     """Blank it, and store the removal as a message that waits; False if there is nothing to do."""
-    gone = removed.as_message
-    row = tx.one(_MESSAGE, of_id=removed.id)
-    if row is None or tx.one(queries.INBOX_STATE, of_id=gone.id) is not None:
+    if tx.one(queries.INBOX_STATE, of_id=removed.as_message.id) is not None:
         return False
-    mail, room, thread, person, content, handled_at = row
-    known = tx.one(_TEXT, of_session=mail, of_hash=content)
-    whole = known[0] if known and known[0] is not None else ""
-    made = list(_made(tx, removed.id, room, thread, person, handled_at, whole))
-    texts = {text for _, _, text in made} | {whole}
-    changes = [Change(session, hash, None) for session, hash, _ in made]
-    if not _has_twin(tx, mail, content, removed.id):
-        changes.append(Change(mail, content, None))
-    for session, hash in tx.all(_AS, of_id=removed.id):
-        if (session, hash) != (mail, content):
-            changes.append(Change(session, hash, None))
-    for session, hash, text in tx.all(_ANSWER, of_key=f"reply:{removed.id}"):
-        if any(one and one in text for one in texts):
-            changes.append(Change(session, hash, None))
-    blank(changes, tx)
-    _store(tx, removed, mail, room, person)
+    rows = [*tx.all(_MESSAGE, of_id=removed.id), *_repeated(tx, removed.id)]
+    if not rows:
+        sign = tx.one(_MESSAGE, of_id=f"{REACTION}{removed.id}")
+        return sign is not None and _take_sign_back(tx, removed, sign)
+    _, mail, room, *_ = rows[0]
+    # First: what is removed is no twin of anything any more.
+    _store(tx, removed, thread_of_message(tx, room, removed.id) or "", mail, room)
+    sessions = _sessions(tx, removed.id, rows)
+    for row in rows:
+        _blank(tx, row, sessions)
     return True
 
 
+def _repeated(tx: Transaction, id: str) -> Iterator[Row]:
+    """What the message said later, and reactions that brought its text with them."""
+    for *row, said in tx.all(_UNDER, of_id=id):
+        is_sign = row[0].startswith(REACTION) and "\n" in (said or "")
+        if is_sign or row[0].startswith(f"{EDIT}{id}:"):
+            yield tuple(row)
+
+
+def _take_sign_back(tx: Transaction, removed: Removed, row: Row) -> bool:
+    """Blank what the reaction said. What came of it is others' words, or tells what was done."""
+    id, mail, room, thread, _, content, _ = row
+    if not _has_twin(tx, mail, content, id):
+        blank((Change(mail, content, None),), tx)
+    _store(tx, removed, thread, mail, room)
+    return True
+
+
+def _blank(tx: Transaction, row: Row, sessions: frozenset[str]) -> None:
+    """Take the text out of a message, of what was made of it, and of what repeats it in answer."""
+    id, mail, _, _, person, content, handled_at = row
+    known = tx.one(_TEXT, of_session=mail, of_hash=content)
+    whole = known[0] if known and known[0] is not None else ""
+    made = list(_made(tx, sessions, person, handled_at, whole))
+    texts = {said for _, _, said in made} | {whole}
+    changes = [Change(session, hash, None) for session, hash, _ in made]
+    if not _has_twin(tx, mail, content, id):
+        changes.append(Change(mail, content, None))
+    for session, hash in tx.all(_AS, of_id=id):
+        if (session, hash) != (mail, content):
+            changes.append(Change(session, hash, None))
+    for session, hash, answer in tx.all(_ANSWER, of_key=f"reply:{id}"):
+        if any(one and one in answer for one in texts):
+            changes.append(Change(session, hash, None))
+    blank(changes, tx)
+    drop_files(tx, (id,))
+
+
+def _sessions(tx: Transaction, id: str, rows: Iterable[Row]) -> frozenset[str]:
+    """Where something may have been made of those messages."""
+    found: set[str] = set()
+    for _, _, room, thread, person, _, handled_at in rows:
+        there = tx.all(_SESSIONS, of_room=room, of_thread=thread, of_id=id)
+        there += tx.all(_OPENED, of_person=person, of_at=handled_at)
+        found.update(session for [session] in there)
+    return frozenset(found)
+
+
 def _made(
-    tx: Transaction, id: str, room: str, thread: str, person: str, at: float | None, whole: str
+    tx: Transaction, sessions: frozenset[str], person: str, at: float | None, whole: str
 ) -> Iterable[tuple[str, str, str]]:
-    """Session, hash and text of what was made of the message."""
+    """Session, hash and text of what was made of a message that was handled at `at`."""
     if at is None:
         return
-    for [session] in tx.all(_SESSIONS, of_room=room, of_thread=thread, of_id=id):
-        for hash, text in tx.all(_MADE, of_session=session, of_person=person, of_at=at):
-            if text in whole:
-                yield session, hash, text
+    for session in sorted(sessions):
+        for hash, said in tx.all(_MADE, of_session=session, of_person=person, of_at=at):
+            if said in whole:
+                yield session, hash, said
 
 
 def _has_twin(tx: Transaction, session: str, content: str, id: str) -> bool:
+    """Whether another message that was not taken back says the same."""
     twins = tx.all(_TWIN, of_session=session, of_hash=content, of_id=id)
-    return any(tx.one(queries.INBOX_STATE, of_id=f"removed:{twin}") is None for [twin] in twins)
+    return not all(_is_gone(tx, *twin) for twin in twins)
 
 
-def _store(tx: Transaction, removed: Removed, mail: str, room: str, person: str) -> None:
+def _is_gone(tx: Transaction, id: str, reply_to: str) -> bool:
+    """Whether it was removed. Edits and reactions go with the message that they are about."""
+    names = {id.removeprefix(REACTION)}
+    if id.startswith((EDIT, REACTION)):
+        names.add(reply_to)
+    return any(tx.one(queries.INBOX_STATE, of_id=f"{REMOVAL}{name}") for name in names)
+
+
+def _store(tx: Transaction, removed: Removed, thread: str, mail: str, room: str) -> None:
     gone, at, writes = removed.as_message, tx.now(), Writes()
+    person = see_person(tx, gone.place.network, gone.speaker)
     nothing = Content("", person)
     write_content(writes, mail, nothing, nothing.hash, at)
     tx.write(writes)
     row: dict[str, Any] = {
-        "id": gone.id, "session": mail, "room": room, "thread": gone.place.thread,
+        "id": gone.id, "session": mail, "room": room, "thread": gone.place.thread or thread,
         "person": person, "content": nothing.hash, "reply_to": removed.id, "is_aside": False,
         "at": removed.at,
         "received_at": at, "state": "waiting", "attempts": 0, "why": "", "handled_at": None,

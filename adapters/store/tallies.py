@@ -24,8 +24,8 @@ from sqlalchemy import bindparam, case, func, literal_column, select
 from adapters.store import queries
 from adapters.store.bounds import Bounds, Scoped, scoped
 from adapters.store.moves import Move
+from adapters.store.places import see_session
 from adapters.store.posts import queue
-from adapters.store.rooms import see_session
 from adapters.store.statements import Reader, Row, Writes
 from adapters.store.transaction import Transaction
 from bot.goals.caps import (

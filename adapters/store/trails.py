@@ -11,7 +11,7 @@ from typing import Final
 from sqlalchemy import bindparam, select
 
 from adapters.store import queries
-from adapters.store.rooms import place_of
+from adapters.store.places import place_of
 from adapters.store.statements import Reader, Row
 from bot.ports.forgetting import Known, Spot, Trail
 from bot.ports.words import Words, telling

@@ -61,6 +61,20 @@ class Thread:
     goal: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A message of ours as its network knows it: which row of the outbox it is, in which thread."""
+
+    key: str
+    kind: str
+    goal: str
+    """Empty for what belongs to no goal."""
+    session: str
+    place: Place
+    reason: str = ""
+    content: str = ""
+
+
 class Inbox(Protocol):
     """What people said, until its consequence is committed."""
 
@@ -70,13 +84,21 @@ class Inbox(Protocol):
     async def receive_all(self, arrivals: Sequence[Arrival], upto: Position | None = None) -> int:
         """Store what came, in its order, with the position that covers it; all of it or nothing.
 
-        Returns how many of them were not there already. One without a thread that answers a message is
-        stored as said in that message's thread.
+        Returns how many counted. What was taken in before is passed over, and so is an edit of a
+        message by anybody but its author. Whatever names no thread and answers, edits, removes or
+        stands under a message (`reply_to`, once it is one) is stored as said in that message's
+        thread: the one that hangs under it, or in which it is. A message that still waits has no
+        thread under it yet: what answers it waits behind it, in the same one.
+
+        Other work of the store waits meanwhile: give some 100 at a time, and `upto` with the last of
+        them only. What a process did not come to give is then given again, and passed over.
         """
 
     async def remove(self, removed: Removed) -> bool:
         """Blank a message's text and what was made of it, and store the removal (`as_message`).
 
+        Its files and its edits go with it. A reaction is removed by its own id: nothing goes but what
+        it said; the message that was it is `heeded(REACTION + id)`.
         False when it was removed before, or never came.
         """
 
@@ -141,6 +163,12 @@ class Rooms(Protocol):
 
     async def last_goal(self, session: str) -> Goal | None:
         """The session's newest goal (no ask), live or final."""
+
+    async def posted(self, place: Place, remote: str) -> Posted | None:
+        """What of ours stands in that room under the id `remote`; None: nothing that is kept.
+
+        Who said what others said is `Notices.heeded`. The edits of a status message are one row.
+        """
 
     async def people(self, persons: Sequence[str]) -> Mapping[str, Speaker]:
         """Who those person ids are on their network; unknown ones are left out."""

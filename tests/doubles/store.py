@@ -23,14 +23,24 @@ from bot.goals.events import (
 from bot.goals.goal import ACTIVE, Goal
 from bot.goals.instructions import CloseDecision, Instruction, OpenDecision, Post, ShowStatus
 from bot.goals.limits import LIMITS, Limits
-from bot.ports.chat import Arrival, Incoming, Network, Place, Removed, Speaker
+from bot.ports.chat import (
+    EDIT,
+    REACTION,
+    Arrival,
+    Incoming,
+    Network,
+    Place,
+    Removed,
+    Speaker,
+    edit_of,
+)
 from bot.ports.clock import Clock
 from bot.ports.doors import Heeded
 from bot.ports.incidents import Alert
 from bot.ports.journal import Applied, Content, EndpointRow, Lease, Line, Reply, Task, Unit
-from bot.ports.mail import Due, OutState, Received, Thread
+from bot.ports.mail import Due, OutState, Posted, Received, Thread
 from bot.ports.people import NOTHING, Answer, Note, Subject
-from bot.ports.positions import Position
+from bot.ports.positions import Position, Sealed
 from bot.ports.records import DecisionRow, GoalRow, Parked, Spent, Trace
 from tests.doubles import store_folds as folds
 from tests.doubles.guard import Guard, MemoryHolds, MemoryIncidents
@@ -81,11 +91,21 @@ class _Rows:
     people: dict[tuple[str, str], str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     sessions: dict[str, Place] = field(default_factory=dict)
+    positions: dict[tuple[str, str], str] = field(default_factory=dict)
+    sealed: dict[str, tuple[tuple[str, str], Sealed]] = field(default_factory=dict)
     sequence: int = 0
 
     def next(self) -> int:
         self.sequence += 1
         return self.sequence
+
+    def read_upto(self, upto: Position) -> None:
+        account = (upto.network, upto.workspace)
+        self.positions[account] = upto.token
+        for one in upto.sealed:
+            self.sealed.setdefault(one.id, (account, one))
+        for id in upto.opened:
+            self.sealed.pop(id, None)
 
 
 class MemoryStore:
@@ -112,6 +132,7 @@ class MemoryStore:
         )
         self.people = MemoryPeople(self, clock)
         self.doors = MemoryDoors(self, self.people, clock)
+        self.positions = MemoryPositions(rows)
 
     def check(self, answer: Answer) -> None:
         """Raise IllegalMove where a message that is answered does not wait."""
@@ -377,37 +398,57 @@ class MemoryInbox:
 
     async def receive(self, message: Incoming) -> bool:
         """Store it once."""
-        if message.id in self._rows.inbox:
+        rows = self._rows
+        if message.id in rows.inbox:
             return False
-        _person(self._rows, message.place.network, message.speaker)
-        self._rows.inbox[message.id] = _In(Received(self._rows.next(), message))
+        person = _person(rows, message.place.network, message.speaker)
+        edited = rows.inbox.get(edit_of(message))
+        if edited is not None:
+            said = edited.received.message
+            if _is_in(said.place, message.place) and person != _person_of(rows, said):
+                return False
+        if not message.place.thread and message.reply_to:
+            message = replace(message, place=_place_under(rows, message.place, message.reply_to))
+        rows.inbox[message.id] = _In(Received(rows.next(), message))
         return True
 
     async def receive_all(self, arrivals: Sequence[Arrival], upto: Position | None = None) -> int:
-        """Store what came, in its order. A double keeps no position."""
+        """Store what came, in its order, and how far that is."""
         new = 0
         for one in arrivals:
             if isinstance(one, Removed):
                 new += await self.remove(one)
             else:
                 new += await self.receive(one if isinstance(one, Incoming) else one.as_message)
+        if upto is not None:
+            self._rows.read_upto(upto)
         return new
 
     async def remove(self, removed: Removed) -> bool:
         """Blank what it said and what its author made of it, and store the removal."""
         rows, gone = self._rows, removed.as_message
-        row = rows.inbox.get(removed.id)
-        if row is None or gone.id in rows.inbox:
+        if gone.id in rows.inbox:
             return False
-        said = row.received.message
-        author = _person(rows, said.place.network, said.speaker)
-        near = {said.place.thread or said.id, said.id}
+        taken = [row for id, row in rows.inbox.items() if _goes_with(row, id, removed.id)]
+        sign = rows.inbox.get(f"{REACTION}{removed.id}")
+        if sign is not None and not taken:
+            said = sign.received.message
+            sign.received = replace(sign.received, message=replace(said, text=""))
+            thread = gone.place.thread or said.place.thread
+            return await self.receive(replace(gone, place=replace(gone.place, thread=thread)))
+        for row in taken:
+            self._blank(row, removed.id)
+        return bool(taken) and await self.receive(gone)
+
+    def _blank(self, row: _In, root: str) -> None:
+        rows, said = self._rows, row.received.message
+        author = _person_of(rows, said)
+        near = {said.place.thread or said.id, root}
         for (session, hash), content in list(rows.contents.items()):
             is_near = rows.sessions[session].thread in near
             if is_near and content.author == author and content.text in said.text:
                 del rows.contents[session, hash]
-        row.received = replace(row.received, message=replace(said, text=""))
-        return await self.receive(gone)
+        row.received = replace(row.received, message=replace(said, text="", files=()))
 
     async def waiting(self) -> tuple[Received, ...]:
         """Everything not handled yet."""
@@ -662,6 +703,15 @@ class MemoryRooms:
         found = [goal for goal in await self.goals() if goal.session == session]
         return found[0] if found else None
 
+    async def posted(self, place: Place, remote: str) -> Posted | None:
+        """What of ours stands there."""
+        for row in self._rows.outbox.values():
+            due = row.due
+            if remote and due.remote == remote and _is_in(due.place, place):
+                at = self._rows.sessions[due.session]
+                return Posted(due.key, due.kind, due.goal, due.session, at, due.reason, due.content)
+        return None
+
     async def people(self, persons: Sequence[str]) -> Mapping[str, Speaker]:
         """Who they are."""
         known = {id: speaker for (_, speaker), id in self._rows.people.items()}
@@ -728,10 +778,60 @@ class MemoryRecords:
         return tuple(sorted((p for p in parked if p.due_at <= by), key=lambda p: p.due_at))
 
 
+class MemoryPositions:
+    """Port Positions."""
+
+    def __init__(self, rows: _Rows) -> None:
+        self._rows = rows
+
+    async def position(self, network: Network, workspace: str) -> str | None:
+        """The token to go on from."""
+        return self._rows.positions.get((network, workspace))
+
+    async def sealed(self, network: Network, workspace: str) -> tuple[Sealed, ...]:
+        """What cannot be read yet."""
+        own = [one for of, one in self._rows.sealed.values() if of == (network, workspace)]
+        return tuple(sorted(own, key=lambda one: (one.at, one.id)))
+
+    async def told(self, ids: Sequence[str]) -> None:
+        """Their rooms know."""
+        for id in ids:
+            if id in self._rows.sealed:
+                account, one = self._rows.sealed[id]
+                self._rows.sealed[id] = (account, replace(one, is_told=True))
+
+
 def _person(rows: _Rows, network: Network, speaker: Speaker) -> str:
     id = rows.people.setdefault((network, speaker.id), f"p{len(rows.people) + 1}")
     rows.names[id] = speaker.name
     return id
+
+
+def _person_of(rows: _Rows, said: Incoming) -> str:
+    return rows.people[said.place.network, said.speaker.id]
+
+
+def _goes_with(row: _In, id: str, removed: str) -> bool:
+    """The message itself, what it said later, and reactions that brought its text with them."""
+    if id == removed or id.startswith(f"{EDIT}{removed}:"):
+        return True
+    said = row.received.message
+    return id.startswith(REACTION) and said.reply_to == removed and "\n" in said.text
+
+
+def _place_under(rows: _Rows, place: Place, message: str) -> Place:
+    """Where whatever answers a message of that room is said."""
+    came = rows.inbox.get(message)
+    there = came.received.message.place if came else None
+    if came is not None and there is not None and came.state == "waiting" and _is_in(there, place):
+        return replace(place, thread=there.thread)
+    root = replace(place, thread=message)
+    if root in rows.sessions.values():
+        return root
+    for row in rows.outbox.values():
+        if row.due.remote == message and _is_in(row.due.place, place):
+            return replace(place, thread=rows.sessions[row.due.session].thread)
+    return replace(place, thread=there.thread if there and _is_in(there, place) else "")
 
 
 def _thread(rows: _Rows, session: str) -> Thread:

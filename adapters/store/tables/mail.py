@@ -7,6 +7,7 @@ from adapters.store.tables.root import SERIAL, Table
 
 _OPEN = "state IN ('pending', 'claimed', 'unknown')"
 _THERE = "remote <> ''"
+_ANSWERS = "reply_to <> ''"
 _ONE_STATUS = "kind = 'status' AND state = 'pending'"
 
 
@@ -17,6 +18,8 @@ class Inbox(Table, table=True):
     __table_args__ = (
         Index("inbox_waiting", "sequence",
               sqlite_where=text("state = 'waiting'"), postgresql_where=text("state = 'waiting'")),
+        Index("inbox_reply_to", "reply_to",
+              sqlite_where=text(_ANSWERS), postgresql_where=text(_ANSWERS)),
     )  # fmt: skip
 
     sequence: int | None = Field(

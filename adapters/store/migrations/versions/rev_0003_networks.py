@@ -13,6 +13,13 @@ def upgrade() -> None:
         "inbox", sa.Column("is_aside", sa.Boolean(), nullable=False, server_default=sa.false())
     )
     op.create_index(
+        "inbox_reply_to",
+        "inbox",
+        ["reply_to"],
+        sqlite_where=sa.text("reply_to <> ''"),
+        postgresql_where=sa.text("reply_to <> ''"),
+    )
+    op.create_index(
         "outbox_remote",
         "outbox",
         ["remote"],

@@ -49,6 +49,7 @@ SETTINGS: Final[dict[str, object]] = {
     "sandbox": "none",
     "zone": "UTC",
     "turns_at_once": 16,
+    "live_goals_person": 16,
     "budget_tokens": 100_000,
     "budget_usd": 100,
     "limits__continuations": 6,
