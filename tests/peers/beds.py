@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -64,7 +64,7 @@ def alone(name: str) -> Iterator[None]:
         yield
 
 
-def run(command: list[str | Path], folder: Path, what: str) -> None:
+def run(command: Sequence[str | Path], folder: Path, what: str) -> None:
     """Run an installer.
 
     Raises:

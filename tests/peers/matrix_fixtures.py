@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.peers.matrix_user import People, people
 from tests.peers.synapse import Synapse, private_synapse
 
 
@@ -19,3 +20,10 @@ def stock_synapse() -> Iterator[Synapse]:
     """A homeserver with the rate limits that it has when nobody chose any."""
     with private_synapse("stock") as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def matrix_people() -> Iterator[People]:
+    """Plays any number of people with matrix-js-sdk; each test logs its own in."""
+    with people() as crowd:
+        yield crowd

@@ -263,7 +263,7 @@ def _configure(server: Synapse, more: Json) -> None:
     settings |= {"rc_login": {"address": _FREE, "account": _FREE, "failed_attempts": _FREE}}
     (folder / "homeserver.yaml").write_text(json.dumps(settings | more), encoding="utf-8")
     (folder / "log.yaml").write_text(json.dumps(_logging(folder)), encoding="utf-8")
-    make_key = [
+    make_key: list[str | Path] = [
         _python(), "-m", "synapse.app.homeserver", "-c", "homeserver.yaml", "--generate-keys",
     ]  # fmt: skip
     beds.run(make_key, folder, "Making Synapse's signing key")
