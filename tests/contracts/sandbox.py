@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.errors import NoSandbox
+from bot.errors import BadInput, NoSandbox
 from bot.ports.sandbox import Outcome, Sandbox, Session
 
 LIMIT_S = 30.0
@@ -32,6 +32,20 @@ async def edit(session: Session, path: str, old: str, new: str, **more: bool) ->
 
 def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+async def pieces_of(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+async def put(session: Session, path: str, *pieces: bytes) -> str:
+    hash = hashlib.sha256(b"".join(pieces)).hexdigest()
+    return await session.put(path, hash, pieces_of(*pieces))
+
+
+async def taken(session: Session, path: str, most: int = 10_000_000) -> bytes:
+    return b"".join([piece async for piece in session.take(path, most=most)])
 
 
 class SandboxContract:
@@ -222,3 +236,53 @@ class SandboxContract:
 
         assert all(outcome.ok for outcome in outcomes)
         assert len(await session.hashes(tuple(f"{n}.txt" for n in range(20)))) == 20
+
+    @pytest.mark.parametrize("pieces", [(), (b"a,b\n",), (b"\0\xff" * 700_000, b"end")])
+    async def test_a_file_that_is_put_there_is_taken_out_again(
+        self, session: Session, pieces: tuple[bytes, ...]
+    ) -> None:
+        path = await put(session, "inbox/K7Q2/data.bin", *pieces)
+
+        assert path == "inbox/K7Q2/data.bin"
+        assert await taken(session, path) == b"".join(pieces)
+
+    async def test_what_is_put_replaces_nothing_and_put_again_it_is_the_same_file(
+        self, session: Session
+    ) -> None:
+        await write(session, "inbox/a.txt", "the agent's own")
+
+        first = await put(session, "inbox/a.txt", b"theirs")
+        again = await put(session, "inbox/a.txt", b"theirs")
+
+        assert first == again == "inbox/a-2.txt"
+        assert await taken(session, "inbox/a.txt") == b"the agent's own"
+        assert (
+            await session.call("glob", {"pattern": "**/*"}, timeout_s=LIMIT_S)
+        ).text.split() == [
+            "inbox/a-2.txt",
+            "inbox/a.txt",
+        ]
+
+    async def test_what_is_not_what_was_announced_is_not_put(self, session: Session) -> None:
+        with pytest.raises(BadInput):
+            await session.put("inbox/a.txt", "0" * 64, pieces_of(b"other"))
+
+        with pytest.raises(BadInput):
+            await taken(session, "inbox/a.txt")
+
+    async def test_a_file_larger_than_allowed_is_not_taken(self, session: Session) -> None:
+        await write(session, "a.txt", "12345")
+
+        with pytest.raises(BadInput, match=r"5.*4"):
+            await taken(session, "a.txt", most=4)
+
+    @pytest.mark.parametrize("path", ["none.txt", "../a.txt", "/etc/hostname", "a\0b"])
+    async def test_what_is_not_in_the_workspace_is_neither_taken_nor_put(
+        self, session: Session, path: str
+    ) -> None:
+        with pytest.raises(BadInput):
+            await taken(session, path)
+
+        if path != "none.txt":
+            with pytest.raises(BadInput):
+                await put(session, path, b"x")

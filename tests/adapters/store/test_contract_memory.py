@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.adapters.store.clocks import HandClock, HandTime
+from tests.contracts.arrivals import ArrivalsContract
 from tests.contracts.forgetting import RemovalContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
@@ -12,6 +13,7 @@ from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
 from tests.contracts.people import DoorsContract, PeopleContract
+from tests.contracts.positions import PositionsContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.stores import Bed
 from tests.doubles.store import MemoryStore
@@ -53,3 +55,9 @@ class TestDoors(DoorsContract): ...
 
 
 class TestRemoval(RemovalContract): ...
+
+
+class TestArrivals(ArrivalsContract): ...
+
+
+class TestPositions(PositionsContract): ...

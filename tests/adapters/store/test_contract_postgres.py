@@ -9,6 +9,7 @@ from adapters.store.open import open_store
 from bot.goals.limits import LIMITS
 from tests.adapters.store.clocks import HandClock
 from tests.adapters.store.conftest import SHIFTED, ShiftedTime
+from tests.contracts.arrivals import ArrivalsContract, BatchContract
 from tests.contracts.figures import FiguresContract
 from tests.contracts.forgetting import ForgettingContract, RemovalContract, RetentionContract
 from tests.contracts.holds import HoldsContract
@@ -17,6 +18,7 @@ from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
 from tests.contracts.people import DoorsContract, PeopleContract
+from tests.contracts.positions import PositionsContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.stores import Bed
 from tests.peers.postgres import Postgres
@@ -70,3 +72,12 @@ class TestRetention(RetentionContract): ...
 
 
 class TestRemoval(RemovalContract): ...
+
+
+class TestArrivals(ArrivalsContract): ...
+
+
+class TestPositions(PositionsContract): ...
+
+
+class TestBatch(BatchContract): ...

@@ -1,0 +1,213 @@
+"""What every inbox does with what networks give: batches, answers, edits, reactions, removals, files."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from bot.errors import HeadwayError
+from bot.ports.chat import (
+    REACTION,
+    Arrival,
+    Attachment,
+    Changed,
+    Incoming,
+    Place,
+    Reacted,
+    Removed,
+    RoomLost,
+    RoomMoved,
+    Speaker,
+)
+from bot.ports.positions import Position
+from tests.contracts.stores import ANN, Bed
+
+BEN = Speaker("U2", "Ben")
+HOUSE = Place("matrix", "@bot:here", "!house")
+ELSEWHERE = Place("matrix", "@bot:here", "!elsewhere")
+UPTO = Position("matrix", "@bot:here", "s1")
+
+
+def said(bed: Bed, text: str = "hello", reply_to: str = "", **more: Any) -> Incoming:
+    """A message in a room's main timeline."""
+    return Incoming(f"$m{next(bed.ids)}", HOUSE, ANN, text, 5.0, reply_to, **more)
+
+
+async def threads(bed: Bed) -> dict[str, str]:
+    """The thread of each message that waits."""
+    return {row.message.id: row.message.place.thread for row in await bed.inbox.waiting()}
+
+
+async def ours(bed: Bed, thread: str) -> str:
+    """A message of ours in a thread; returns its remote id."""
+    session = (await bed.rooms.begin(replace(HOUSE, thread=thread))).session
+    key, remote = f"k{next(bed.ids)}", f"$ours{next(bed.ids)}"
+    await bed.outbox.say(session, key, "an answer")
+    await bed.outbox.claim("matrix", limit=9)
+    await bed.outbox.sent(key, remote)
+    return remote
+
+
+class ArrivalsContract:
+    """Subclasses give a fixture `bed`."""
+
+    async def test_what_came_is_stored_in_its_order_and_once(self, bed: Bed) -> None:
+        one, two = said(bed), said(bed)
+        reacted = Reacted("$r", HOUSE, BEN, "👍", one.id, 6.0)
+        lost = RoomLost("$lost", HOUSE, BEN, "kicked", 7.0, "too loud")
+        moved = RoomMoved("$moved", HOUSE, BEN, "!new", 8.0)
+
+        first = await bed.inbox.receive_all((one, reacted, lost, moved), UPTO)
+        again = await bed.inbox.receive_all((one, two, reacted), UPTO)
+
+        waiting = [row.message for row in await bed.inbox.waiting()]
+        assert (first, again) == (4, 1)
+        assert waiting == [one, reacted.as_message, lost.as_message, moved.as_message, two]
+
+    async def test_files_and_whether_it_is_an_aside_come_back(self, bed: Bed) -> None:
+        files = (
+            Attachment("b.png", "image/png", 7, "b" * 64),
+            Attachment("a \x00\ud800.txt", "text/plain", 2**40, "a" * 64),
+        )
+        message, plain = said(bed, is_aside=True, files=files), said(bed)
+
+        await bed.inbox.receive_all((message, plain, replace(message, files=files[:1])))
+
+        assert [row.message for row in await bed.inbox.waiting()] == [message, plain]
+        heeded = await bed.doors.heeded(message.id)
+        assert heeded is not None
+        assert heeded.message == message
+
+    async def test_an_answer_to_what_opened_a_thread_is_said_in_it(self, bed: Bed) -> None:
+        root = said(bed)
+        await bed.inbox.receive_all((root,))
+        await bed.inbox.handled(root.id)
+        await bed.rooms.begin(replace(HOUSE, thread=root.id))
+        answer = said(bed, reply_to=root.id)
+        edit = Changed(root.id, HOUSE, ANN, "better", 6.0)
+        reaction = Reacted("$r", HOUSE, BEN, "👍", root.id, 6.0)
+        removal = Removed(root.id, HOUSE, ANN, 7.0)
+
+        await bed.inbox.receive_all((answer, edit, reaction, removal))
+
+        found = await threads(bed)
+        assert len(found) == 4
+        assert set(found.values()) == {root.id}
+
+    async def test_an_answer_to_a_message_of_ours_is_said_in_its_thread(self, bed: Bed) -> None:
+        remote, elsewhere = await ours(bed, "$root"), said(bed, reply_to="$unheard-of")
+
+        answer = said(bed, reply_to=remote)
+        foreign = replace(said(bed, reply_to=remote), place=ELSEWHERE)
+        own = replace(said(bed, reply_to=remote), place=replace(HOUSE, thread="$own"))
+        await bed.inbox.receive_all((answer, elsewhere, foreign, own))
+
+        assert await threads(bed) == {
+            answer.id: "$root", elsewhere.id: "", foreign.id: "", own.id: "$own",
+        }  # fmt: skip
+
+    async def test_an_answer_to_what_was_said_in_a_thread_is_said_there_too(self, bed: Bed) -> None:
+        inside = replace(said(bed), place=replace(HOUSE, thread="$root"))
+        first = said(bed, reply_to=inside.id)
+        second = said(bed, reply_to=first.id)
+
+        await bed.inbox.receive_all((inside, first, second))
+
+        assert set((await threads(bed)).values()) == {"$root"}
+
+    async def test_what_answers_a_message_that_waits_waits_behind_it(self, bed: Bed) -> None:
+        root = said(bed)
+        await bed.inbox.receive_all((root,))
+        await bed.rooms.begin(replace(HOUSE, thread=root.id))
+
+        edit = Changed(root.id, HOUSE, ANN, "better", 6.0)
+        await bed.inbox.receive_all((edit,))
+
+        assert set((await threads(bed)).values()) == {""}
+
+    async def test_an_edit_by_anybody_but_the_author_counts_for_nothing(self, bed: Bed) -> None:
+        message = said(bed)
+        theirs = Changed(message.id, HOUSE, BEN, "pay Ben", 6.0)
+        own = Changed(message.id, HOUSE, ANN, "pay nobody", 7.0)
+        unknown = Changed("$before-we-came", HOUSE, BEN, "old", 7.0)
+
+        stored = await bed.inbox.receive_all((message, theirs, own, unknown))
+
+        waiting = [row.message for row in await bed.inbox.waiting()]
+        assert stored == 3
+        assert waiting == [message, own.as_message, unknown.as_message]
+
+    async def test_a_reaction_is_taken_away_by_its_own_id(self, bed: Bed) -> None:
+        card = await ours(bed, "$root")
+        yes = Reacted("$yes", HOUSE, ANN, "✅", card, 6.0)
+        also = Reacted("$also", HOUSE, BEN, "✅", card, 6.0)
+        await bed.inbox.receive_all((yes, also))
+
+        removed = Removed("$yes", HOUSE, ANN, 7.0)
+        stored = await bed.inbox.receive_all((removed, removed))
+
+        waiting = {row.message.id: row.message for row in await bed.inbox.waiting()}
+        gone = waiting[removed.as_message.id]
+        was = await bed.doors.heeded(f"{REACTION}$yes")
+        assert stored == 1
+        assert (gone.reply_to, gone.text, gone.place.thread) == ("$yes", "", "$root")
+        assert waiting[also.as_message.id].text == "✅"
+        assert was is not None
+        assert (was.message.reply_to, was.message.speaker.id) == (card, ANN.id)
+
+    async def test_files_edits_and_reactions_that_repeat_it_go_with_a_message(
+        self, bed: Bed
+    ) -> None:
+        file = Attachment("salaries.xlsx", "text/plain", 7, "b" * 64)
+        message = said(bed, "our salaries", files=(file,))
+        edit = Changed(message.id, HOUSE, ANN, "our salaries, all of them", 6.0)
+        same = Changed(message.id, HOUSE, ANN, "our salaries", 6.5)
+        goals = [Reacted(f"$r{n}", HOUSE, BEN, "🎯", message.id, 7.0, "our salaries") for n in "12"]
+        nod = Reacted("$nod", HOUSE, BEN, "👍", message.id, 7.0)
+        arrivals: tuple[Arrival, ...] = (message, edit, same, *goals, nod)
+        await bed.inbox.receive_all(arrivals)
+
+        await bed.inbox.receive_all((Removed(message.id, HOUSE, BEN, 8.0),))
+
+        waiting = [row.message for row in await bed.inbox.waiting()]
+        assert {one.text for one in waiting} == {"", "👍"}
+        assert [one.files for one in waiting] == [()] * 7
+        assert waiting[-1].speaker.id == BEN.id
+
+    async def test_what_a_reaction_quoted_goes_where_the_message_never_came(self, bed: Bed) -> None:
+        await bed.inbox.receive_all((Reacted("$r", HOUSE, BEN, "🎯", "$old", 7.0, "a slip"),))
+
+        stored = await bed.inbox.receive_all((Removed("$old", HOUSE, ANN, 8.0),))
+
+        assert stored == 1
+        assert [row.message.text for row in await bed.inbox.waiting()] == ["", ""]
+
+    async def test_what_of_ours_stands_under_an_id_is_told(self, bed: Bed) -> None:
+        remote = await ours(bed, "$root")
+
+        found = await bed.rooms.posted(HOUSE, remote)
+
+        assert found is not None
+        assert (found.kind, found.goal, found.place) == (
+            "reply", "", replace(HOUSE, thread="$root"),
+        )  # fmt: skip
+        assert await bed.rooms.posted(ELSEWHERE, remote) is None
+        assert await bed.rooms.posted(HOUSE, "") is None
+        assert await bed.rooms.posted(HOUSE, "$unheard-of") is None
+
+
+class BatchContract:
+    """Subclasses give a fixture `bed`, of a store with transactions."""
+
+    async def test_a_batch_that_fails_leaves_nothing_of_itself(self, bed: Bed) -> None:
+        await bed.inbox.receive_all((said(bed),), UPTO)
+        broken = replace(said(bed), speaker=Speaker("U3", cast(str, object())))
+        file = Attachment("a", "text/plain", 1, "a" * 64)
+
+        with pytest.raises(HeadwayError):
+            await bed.inbox.receive_all(
+                (said(bed, files=(file,)), broken), replace(UPTO, token="s2")
+            )
+
+        assert len(await bed.inbox.waiting()) == 1
+        assert await bed.positions.position("matrix", "@bot:here") == "s1"
