@@ -47,6 +47,7 @@ async def call(
     *,
     what: str,
     is_interactive: bool = False,
+    timeout_s: float | None = None,
 ) -> Answer:
     """One call.
 
@@ -54,6 +55,7 @@ async def call(
         path: below /_matrix/client/v3.
         what: what is tried, as in "The identity cannot be uploaded".
         is_interactive: a 401 with `flows` is an answer.
+        timeout_s: until when the whole answer is there; None: as the client is configured.
 
     Raises:
         Wait, LoggedOut, AccountClosed, Refused: as `errors.unwrap`.
@@ -64,7 +66,7 @@ async def call(
     }
     data = None if body is None else json.dumps(body)
     with translated(what):
-        response = await client.send(method, CLIENT_API + path, data, headers)
+        response = await client.send(method, CLIENT_API + path, data, headers, timeout=timeout_s)
         async with response:
             raw = await response.read()
     said = _object(raw)
