@@ -1,0 +1,1 @@
+"""Files of messages, kept in the state folder."""

@@ -1,0 +1,46 @@
+"""Files in memory."""
+
+import hashlib
+import io
+from collections.abc import AsyncIterable, Awaitable, Callable, Collection
+from typing import BinaryIO
+
+from bot.errors import BadInput, Refused
+from bot.ports.files import Kept
+
+
+class MemoryFiles:
+    """Keeps bytes in a dict; `age` makes all of them old."""
+
+    def __init__(self, most: int = 1_000_000) -> None:
+        self.most = most
+        self.blobs: dict[str, bytes] = {}
+        self._fresh: set[str] = set()
+
+    def age(self) -> None:
+        self._fresh.clear()
+
+    async def keep(self, pieces: AsyncIterable[bytes]) -> Kept:
+        content = b""
+        async for piece in pieces:
+            content += piece
+            if len(content) > self.most:
+                raise BadInput(f"It is larger than {self.most} bytes, which a file may have here.")
+        hash = hashlib.sha256(content).hexdigest()
+        self.blobs[hash] = content
+        self._fresh.add(hash)
+        return Kept(hash, len(content))
+
+    async def open(self, hash: str) -> BinaryIO:
+        if hash not in self.blobs:
+            raise Refused("The file is not kept any more: give it again.", code="file_gone")
+        return io.BytesIO(self.blobs[hash])
+
+    async def sweep(self, named: Callable[[], Awaitable[Collection[str]]]) -> int:
+        old = set(self.blobs) - self._fresh
+        if not old:
+            return 0
+        gone = old - set(await named())
+        for hash in gone:
+            del self.blobs[hash]
+        return len(gone)
