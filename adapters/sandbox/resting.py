@@ -9,7 +9,7 @@ Rule 3: a session that is closed under a call, or whose process is gone, does no
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import Any
 
 from adapters.sandbox.session import ConfinedSession
@@ -95,6 +95,14 @@ class HeldSession:
     async def hashes(self, paths: tuple[str, ...]) -> Mapping[str, str | None]:
         """As in the port."""
         return await self._open().hashes(paths)
+
+    async def put(self, path: str, hash: str, pieces: AsyncIterable[bytes]) -> str:
+        """As in the port."""
+        return await self._open().put(path, hash, pieces)
+
+    def take(self, path: str, *, most: int) -> AsyncIterator[bytes]:
+        """As in the port."""
+        return self._open().take(path, most=most)
 
     async def close(self) -> None:
         """As in the port: what runs is ended; the idle process may rest."""

@@ -10,13 +10,14 @@ Rule 3: a process that dies under a call is that call's result; only one that ca
 """
 
 import asyncio
+import base64
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from adapters.sandbox.channel import Channel, Gone
 from adapters.sandbox.inside.limits import Limits
-from bot.errors import NoSandbox
+from bot.errors import BadInput, NoSandbox
 from bot.ports.sandbox import Outcome
 
 Start = Callable[[], Awaitable[Channel]]
@@ -24,6 +25,8 @@ Start = Callable[[], Awaitable[Channel]]
 _GRACE_S = 10.0
 """What the server may take beyond a call's own limit before it counts as hung."""
 _WHOLE_TREE_S = 130.0
+_PIECE_S = 60.0
+_PIECE_BYTES = 1024 * 1024
 _NOTES_CHARS = 1_000
 """What the server's notes may add to an output at its limit."""
 _RESTARTED = "[The shell was started anew: its directory and variables are not those from before.]"
@@ -138,6 +141,36 @@ class ConfinedSession:
         found = given if isinstance(given, dict) else {}
         return {path: _text_or_none(found.get(path)) for path in paths}
 
+    async def put(self, path: str, hash: str, pieces: AsyncIterable[bytes]) -> str:
+        """As in the port."""
+        at, of = 0, {"path": path, "hash": hash}
+        async for piece in pieces:
+            for part in _parts(piece):
+                data = base64.b64encode(part).decode("ascii")
+                await self._transfer("put", {**of, "at": at, "data": data})
+                at += len(part)
+        if not at:
+            await self._transfer("put", {**of, "at": 0, "data": ""})
+        return _text((await self._transfer("place", of)).get("path", path), len(path) + 4)
+
+    async def take(self, path: str, *, most: int) -> AsyncIterator[bytes]:
+        """As in the port."""
+        at, mark = 0, None
+        while True:
+            answer = await self._transfer("take", {"path": path, "at": at, "most": most})
+            if mark not in (None, answer.get("mark")):
+                raise BadInput(f"{path} was changed while it was read. Take it when it is done.")
+            mark = answer.get("mark")
+            piece = _decoded(answer.get("data"))
+            at += len(piece)
+            if at > most:
+                raise BadInput(f"{path} has more than {most} bytes, as many as can be shared.")
+            if not piece:
+                return
+            yield piece
+            if at == answer.get("size"):
+                return
+
     async def close(self) -> None:
         """As in the port."""
         self._is_closed = True
@@ -164,6 +197,17 @@ class ConfinedSession:
             ) from error
         if answer.get("ok") is not True:
             raise NoSandbox(f"The workspace could not be looked at: {answer.get('text')}")
+        return answer
+
+    async def _transfer(self, tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            answer = await self._ask(tool, args, _PIECE_S)
+        except (Gone, TimeoutError) as error:
+            raise NoSandbox(
+                "The sandbox ended while a file went through its wall. Try again."
+            ) from error
+        if answer.get("ok") is not True:
+            raise BadInput(_text(answer.get("text", ""), self._limits.output_chars))
         return answer
 
     async def _ask(self, tool: str, args: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
@@ -212,6 +256,19 @@ class ConfinedSession:
             exit_code=code if isinstance(code, int) else None,
             timed_out=answer.get("timed_out") is True,
         )
+
+
+def _parts(piece: bytes) -> Iterator[bytes]:
+    for at in range(0, len(piece), _PIECE_BYTES):
+        yield piece[at : at + _PIECE_BYTES]
+
+
+def _decoded(given: object) -> bytes:
+    """A piece from inside, which is the word of a stranger."""
+    try:
+        return base64.b64decode(given if isinstance(given, str) else "", validate=True)
+    except ValueError:
+        raise BadInput("What came out of the sandbox is no piece of a file.") from None
 
 
 def _ended(tool: str) -> str:

@@ -6,7 +6,7 @@ Rule 2: what a sandbox cannot do is a result for the agent (`ok=False`), never a
 Rule 3: closing a session, losing its worker or ending its process kills everything it started.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -44,6 +44,25 @@ class Session(Protocol):
 
     async def hashes(self, paths: tuple[str, ...]) -> Mapping[str, str | None]:
         """sha256 hex of each workspace file now, None where it is gone."""
+
+    async def put(self, path: str, hash: str, pieces: AsyncIterable[bytes]) -> str:
+        """Put a file there whose SHA-256 (hexadecimal) is `hash`; returns the path that it has.
+
+        Nothing is replaced: where another file is, it gets a number. Put again, it is the same file.
+
+        Raises:
+            BadInput: it cannot be put there, and why.
+            NoSandbox: as `call`, or the sandbox ended meanwhile.
+        """
+
+    def take(self, path: str, *, most: int) -> AsyncIterator[bytes]:
+        """The bytes of a regular file of the workspace, of at most `most` bytes, in pieces.
+
+        Raises:
+            BadInput: there is none, it leads out of the workspace, is too large, or was changed
+                while it was read.
+            NoSandbox: as `put`.
+        """
 
     async def close(self) -> None:
         """End every process of the session; idempotent."""

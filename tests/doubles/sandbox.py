@@ -11,10 +11,10 @@ import hashlib
 import posixpath
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from typing import Any
 
-from bot.errors import NoSandbox
+from bot.errors import BadInput, NoSandbox
 from bot.ports.sandbox import Outcome, Profile, Session
 
 Files = dict[str, str]
@@ -89,6 +89,30 @@ class MemorySession:
 
     async def hashes(self, paths: tuple[str, ...]) -> Mapping[str, str | None]:
         return {path: _hash(self.files[path]) if path in self.files else None for path in paths}
+
+    async def put(self, path: str, hash: str, pieces: AsyncIterable[bytes]) -> str:
+        content = b"".join([piece async for piece in pieces])
+        if hashlib.sha256(content).hexdigest() != hash:
+            raise BadInput(f"What was written of {path} is not what was sent.")
+        text, (stem, end) = content.decode("utf-8", "surrogateescape"), posixpath.splitext(path)
+        name, number = path, 1
+        try:
+            while self.files.get(_within(name), text) != text:
+                number += 1
+                name = f"{stem}-{number}{end}"
+            self._put(name, text)
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        return name
+
+    async def take(self, path: str, *, most: int) -> AsyncIterator[bytes]:
+        try:
+            content = self._file(path)[1].encode("utf-8", "surrogateescape")
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        if len(content) > most:
+            raise BadInput(f"{path} has {len(content)} bytes, and at most {most} can be shared.")
+        yield content
 
     async def close(self) -> None:
         self.is_closed = True
@@ -204,4 +228,4 @@ def _within(path: str) -> str:
 
 
 def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

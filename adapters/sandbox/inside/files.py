@@ -58,6 +58,11 @@ class Writer:
         self._known = found
         self._added = 0
 
+    def make_room(self, size: int) -> None:
+        """Count what is about to be added. Raises Impossible where it does not fit."""
+        self._refuse_over_limit(size)
+        self._added += size + 1
+
     def write(self, args: dict[str, Any]) -> Result:
         """Make or replace one file."""
         name = args["path"]

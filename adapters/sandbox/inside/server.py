@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from adapters.sandbox.inside import files, paths, processes, search, tree
+from adapters.sandbox.inside import files, paths, processes, search, transfer, tree
 from adapters.sandbox.inside.limits import FOLDERS, Limits
 from adapters.sandbox.inside.link import BotGone, Link
 from adapters.sandbox.inside.paths import Impossible
@@ -75,6 +75,12 @@ class Server:
             return self._aside(call, lambda: {"ok": True, "text": tree.digest(root)}, _WHOLE_TREE_S)
         if tool == "hashes":
             return self._aside(call, lambda: self._hashes(args["paths"]), _WHOLE_TREE_S)
+        if tool == "put":
+            return transfer.put(root, self._writer, args)
+        if tool == "place":
+            return transfer.place(root, args)
+        if tool == "take":
+            return transfer.take(root, args)
         raise Impossible(f"There is no tool {tool!r} in the sandbox.")
 
     def _hashes(self, wanted: list[str]) -> dict[str, Any]:
