@@ -117,8 +117,8 @@ class _Block:
             case "ordered_list":
                 self.parts.append(_hung(f"{self.number}. ", text))
                 self.number += 1
-            case _ if text:
-                self.parts.append(text)
+            case _:
+                self.parts += [text] if text else []
 
     @property
     def text(self) -> str:
@@ -150,6 +150,8 @@ def _into(block: _Block, token: Token, quiet: Quiet) -> None:
             block.add(_fenced(token))
         case "hr":
             block.add(RULE)
+        case _:
+            pass
 
 
 def _fenced(token: Token) -> str:
