@@ -198,13 +198,15 @@ class Synapse:
         assert answer.status < 300, f"{method} {path}: {answer.status} {answer.body}"
         return answer.body
 
-    def call(self, method: str, path: str, body: Json | None = None, token: str = "") -> Answer:
-        """One call to any of its APIs, whatever comes of it."""
+    def call(
+        self, method: str, path: str, body: Json | None = None, token: str = "", through: str = ""
+    ) -> Answer:
+        """One call to any of its APIs, whatever comes of it; `through` another address of it."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
-        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        request = urllib.request.Request((through or self.url) + path, data, headers, method=method)
         try:
             with _OWN_OPENER.open(request, timeout=CALL_S) as response:
                 return Answer(response.status, _json(response.read()))
