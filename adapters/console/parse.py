@@ -24,8 +24,8 @@ ROOM: Final = "console"
 LAST_TIME: Final = 253_402_300_799.0
 """The end of the year 9999, the last that Python's dates can tell."""
 
-_TEXTS: Final = ("glyph", "word", "body", "now", "goal", "state")
-_LISTS: Final = ("facts", "notes", "mentions", "options")
+_TEXTS: Final = ("glyph", "word", "body", "now", "goal", "state", "origin")
+_LISTS: Final = ("facts", "notes", "mentions", "options", "reactions")
 
 
 @dataclass(frozen=True, slots=True)

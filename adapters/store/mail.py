@@ -285,9 +285,11 @@ def _take(tx: Transaction, row: Row, now: float) -> Due:
 
 
 def _edited(tx: Transaction, kind: str, goal: str | None, key: str) -> str:
-    """The remote id of the message that a row edits."""
+    """The remote id of the message that a row edits, or takes away."""
     row: Any = None
-    if kind == "status":
+    if kind == "removal" and not key.endswith(":status"):
+        row = tx.one(_REMOTE, of_key=key.replace(":removal:", ":", 1))
+    elif kind in ("status", "removal"):
         row = tx.one(_SHOWN, of_goal=goal)
     elif kind == "card":
         row = tx.one(_REMOTE, of_key=f"{goal}:decision:{key.rpartition(':')[2]}")

@@ -2,7 +2,8 @@
 Rows of waits, decisions, checkpoints and of what is to be said, as instructions ask for them.
 
 Keys in the outbox: `GOAL:KEY` for a post, `GOAL:status:SEQ` for an edit of the status message,
-`GOAL:card:NUMBER` for the edit of a decision's card. Each is sent once, so each is made once.
+`GOAL:card:NUMBER` for the edit of a decision's card, `GOAL:removal:status` and
+`GOAL:removal:decision:NUMBER` for taking those away. Each is sent once, so each is made once.
 """
 
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ from bot.goals.instructions import (
     OpenDecision,
     OpenWait,
     Post,
+    RemovePosts,
     ShowStatus,
     StopTurn,
 )
@@ -50,6 +52,8 @@ def say(
                 queue(writes, f"{goal.id}:status:{entry.seq}", "status", goal.session, at,
                       goal=goal.id, not_before=_shown_at(before, goal, at),
                       statement=queries.INSERT_STATUS)  # fmt: skip
+            case RemovePosts():
+                _remove(writes, goal, at)
             case OpenWait(wait):
                 writes.add(
                     queries.OPEN_WAIT, goal=goal.id, id=wait.id, kind=wait.kind, ref=wait.ref,
@@ -115,6 +119,13 @@ def _shown_at(before: Goal | None, goal: Goal, at: float) -> float:
         return at
     goes_on = before is not None and before.state in ACTIVE and goal.state in ACTIVE
     return max(goal.opened_at + STATUS_AFTER_S, at + STATUS_PAUSE_S if goes_on else at)
+
+
+def _remove(writes: Writes, goal: Goal, at: float) -> None:
+    """What shows the goal goes: what is on its way comes before, in the order of the thread."""
+    shown = ("status", *(f"decision:{number}" for number in range(1, goal.decisions + 1)))
+    for what in shown:
+        queue(writes, f"{goal.id}:removal:{what}", "removal", goal.session, at, goal=goal.id)
 
 
 def _open_decision(writes: Writes, goal: Goal, decision: Decision, at: float) -> None:

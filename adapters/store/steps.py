@@ -29,6 +29,7 @@ from bot.goals.events import (
     OwnerLost,
     Paused,
     Resumed,
+    RoomWasLost,
     Stopped,
     TasksPlanned,
     ToolEnded,
@@ -36,6 +37,7 @@ from bot.goals.events import (
     TurnEnded,
     TurnResumed,
     TurnStarted,
+    Undone,
     WaitAsked,
     WaitChecked,
     WaitFired,
@@ -83,7 +85,7 @@ def follow(writes: Writes, goal: Goal, entry: Entry) -> None:
             | NoteLeft() | Compacted() | MessageReceived() | GatesRan() | WaitFired() | WaitChecked()
             | DecisionAnswered() | DecisionExpired() | DecisionReminded() | Paused() | Stopped()
             | Resumed() | Cancelled() | ObjectiveEdited() | BudgetSet() | OwnerLost() | HoldEnded()
-            | CapReached()
+            | CapReached() | Undone() | RoomWasLost()
         ):  # fmt: skip
             pass
 

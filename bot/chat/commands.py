@@ -45,7 +45,7 @@ class Commands:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._starting = Starting(desk)
+        self.starting = Starting(desk)
         self._showing = Showing(desk)
         self._people = PeopleCommands(desk, self.may)
         self._ownership = Ownership(desk, self.commit)
@@ -124,11 +124,11 @@ class Commands:
 
     async def start(self, heard: Heard, text: str) -> None:
         """Open a goal: in this thread if it is one, else in the thread of the message."""
-        await self._starting.start(heard, Content(text, heard.person))
+        await self.starting.start(heard, Content(text, heard.person))
 
     async def ask(self, heard: Heard, text: str) -> None:
         """An ordinary turn; its answer is posted when it ends."""
-        await self._starting.ask(heard, text)
+        await self.starting.ask(heard, text)
 
     async def answer(self, heard: Heard, text: str) -> None:
         """Say `text` where the message was said; that is all it causes."""
@@ -279,7 +279,7 @@ class Commands:
 
     async def _reopen(self, heard: Heard, goal: Goal, command: Command) -> None:
         texts = self._desk.manner.texts
-        self._starting.refuse_where_off(heard)
+        self.starting.refuse_where_off(heard)
         if not goal.is_final:
             raise Refused("The goal has not ended.", code="not_final")
         rest = views.rest(goal)
@@ -289,12 +289,12 @@ class Commands:
         whole = texts("reopened.objective", old=old, missing=command.text) if old else command.text
         content = Content(objective(whole, texts), heard.person)
         thread = Thread(goal.session, heard.message.place)
-        opened = self._starting.opened(heard, thread, content, rest)
+        opened = self.starting.opened(heard, thread, content, rest)
 
         def told(applied: Applied) -> str:
             return texts("said.reopened", goal=self._name(goal), new=self._name(applied.goal))
 
-        await self._starting.open(heard, replace(opened, reopens=goal.id), content, told)
+        await self.starting.open(heard, replace(opened, reopens=goal.id), content, told)
 
     def _told(self, key: str, goal: Goal, **values: object) -> Told:
         text = self._desk.manner.texts(key, goal=self._name(goal), **values)

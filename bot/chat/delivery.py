@@ -10,7 +10,7 @@ Rule 4: what cannot be sent is failed with its reason, and later rows pass.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from bot.chat.posts import shape
 from bot.chat.replies import buttons_of
 from bot.errors import HeadwayError, IllegalMove, OutcomeUnknown, Refused, StoreBusy, Wait
 from bot.goals.events import Paused
-from bot.ports.chat import Chat, Outgoing, Place, Shape
+from bot.ports.chat import EDIT, REMOVAL, Chat, Outgoing, Place, Shape
 from bot.ports.clock import Clock
 from bot.ports.holds import Holds
 from bot.ports.journal import Journal, Unit
@@ -40,10 +40,15 @@ Whatever comes after a silence goes at once."""
 AT_ONCE = 64
 RETRY_S = 5.0
 """Where a network asks to wait and does not say how long."""
-SILENT = frozenset({"status", "card"})
-EDITS = frozenset({"status", "card"})
-UNPARKING = frozenset({"status", "card", "reply", "cap"})
+SILENT = frozenset({"status", "card", "removal"})
+EDITS = frozenset({"status", "card", "removal"})
+AGAIN = frozenset({"status", "removal"})
+"""What may be done twice: the second time changes nothing."""
+UNPARKING = frozenset({"status", "card", "reply", "cap", "removal"})
 """What may be missing without anybody waiting for an answer to it."""
+ANSWER = "reply:"
+ASKING = (f"{ANSWER}{REMOVAL}", f"{ANSWER}{EDIT}")
+"""Keys of answers that ask the goal's owner: somebody removed or edited its objective."""
 OF_OPERATIONS = ("incident:", "recovered:")
 """What keys of the operations room's own posts begin with."""
 
@@ -57,6 +62,10 @@ class _Lane:
     draining: asyncio.Lock = field(default_factory=asyncio.Lock)
     unread: str = ""
     """Why the outbox cannot be read, as the log has been told."""
+
+
+async def _always(place: Place) -> bool:
+    return True
 
 
 class Delivery:
@@ -95,6 +104,8 @@ class Delivery:
         self.spending = spending
         self.holds = holds
         self.operations = operations
+        self.approves: Callable[[Place], Awaitable[bool]] = _always
+        """Whether a reaction approves a call there."""
         self._lanes = tuple(_Lane(chat) for chat in chats)
 
     def notify(self) -> None:
@@ -198,23 +209,30 @@ class Delivery:
 
     async def _look_up(self, chat: Chat, due: Due) -> str | None:
         """The remote id of a row of unknown outcome, where it turns out to be there."""
-        if due.state != "unknown" or (due.remote and (due.kind == "status" or due.may_differ)):
+        if due.state != "unknown" or (due.remote and (due.kind in AGAIN or due.may_differ)):
             # An edit of the status may be made again: it says what is true now.
             return None
         return await chat.find(due.place, due.key)
 
     async def _send(self, chat: Chat, due: Due) -> str:
+        shape = await self._shape(due)
+        if shape is None:
+            return due.remote
         message = Outgoing(
             due.key,
             due.place,
-            self._redactor.all(await self._shape(due)),
-            silent=due.kind in SILENT,
+            self._redactor.all(shape),
+            silent=is_silent(due),
             edits=due.remote if due.kind in EDITS or due.may_differ else "",
+            removes=due.kind == "removal",
         )
         return await chat.send(message)
 
-    async def _shape(self, due: Due) -> Shape:
+    async def _shape(self, due: Due) -> Shape | None:
+        """What the row says now; None where it says nothing any more."""
         now = self._clock.now()
+        if due.kind == "removal":
+            return Shape("", "", body=self._manner.texts("said.taken_back")) if due.remote else None
         if due.kind == "cap":
             people = await self._rooms.people(persons_of(due))
             names = {person: speaker.name for person, speaker in people.items()}
@@ -222,6 +240,8 @@ class Delivery:
         if due.kind == "reply" or not due.goal:
             return await self._reply(due)
         goal = await self._journal.goal(due.goal)
+        if goal.reason == "undone":
+            return None
         card = await self._card(due) if due.kind == "card" else None
         further = {due.content, card.decision.text if card else ""} - {""}
         is_status = due.kind == "status"
@@ -235,7 +255,10 @@ class Delivery:
             spending=self.spending if is_status else None,
             holds=self.holds if is_status else None,
         )
-        return shape(due, facts, self._manner_in(due.place))
+        shown = shape(due, facts, self._manner_in(due.place))
+        if goal.decision is not None and goal.decision.kind == "approval" and shown.reactions:
+            return shown if await self.approves(due.place) else replace(shown, reactions=())
+        return shown
 
     async def _card(self, due: Due) -> Closed | None:
         lines = await self._journal.history(due.session)
@@ -250,6 +273,14 @@ class Delivery:
         if goal is None:
             return Shape("", "", body=body, buttons=buttons)
         return Shape("", "", body=body, buttons=buttons, goal=goal.id, state=goal.state)
+
+
+def is_silent(due: Due) -> bool:
+    """Whether it calls nobody: it tells how things stand, or answers whoever asked just now."""
+    if due.kind != "reply":
+        return due.kind in SILENT
+    is_answer = due.key.startswith(ANSWER) and not due.key.startswith(ASKING)
+    return is_answer and not due.reason
 
 
 async def _mostly_done(

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from bot.chat.allow_list import AllowList
 from bot.chat.facts import Manner
-from bot.chat.heard import Heard, goal_id
+from bot.chat.heard import Heard, aimed_id, goal_id
 from bot.chat.held import kept
 from bot.goals.events import Event
 from bot.goals.goal import FINAL, Goal, State
@@ -123,12 +123,15 @@ class Desk:
         return Reply((await self.where(heard)).session, f"reply:{heard.id}", told)
 
     async def opened_by(self, message: Incoming) -> Goal | None:
-        """The live goal that a message opened; no ask."""
-        try:
-            goal = await self.journal.goal(goal_id(message))
-        except KeyError:
-            return None
-        return None if goal.is_final or goal.kind != "goal" else goal
+        """The live goal that a message opened, or that somebody made of it; no ask."""
+        for id in (goal_id(message), aimed_id(message, message.id)):
+            try:
+                goal = await self.journal.goal(id)
+            except KeyError:
+                continue
+            if not goal.is_final and goal.kind == "goal":
+                return goal
+        return None
 
     async def where(self, heard: Heard) -> Thread:
         """The thread in which a message is answered."""

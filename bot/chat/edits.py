@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from bot.chat import views
 from bot.chat.desk import Commit, Desk
-from bot.chat.heard import Heard
-from bot.chat.parse import Command, parse
+from bot.chat.heard import Heard, goal_id
+from bot.chat.parse import Command, parse, wanted
 from bot.chat.rights import Act, may
 from bot.chat.verbs import START
 from bot.errors import BadInput
@@ -29,7 +29,9 @@ class Edits:
     async def handle(self, heard: Heard) -> None:
         """Change the objective, or tell its owner why not. Raises as the store does."""
         before = replace(heard.message, id=edit_of(heard.message))
-        goal, content = await self._desk.opened_by(before), self._objective(heard)
+        goal = await self._desk.opened_by(before)
+        is_aimed = goal is not None and goal.id != goal_id(before)
+        content = self._objective(heard, is_aimed=is_aimed)
         if goal is None or content is None or content.hash == goal.objective:
             await self._desk.inbox.handled(heard.id)
             return
@@ -57,10 +59,12 @@ class Edits:
         )
         await desk.answer(near, text)
 
-    def _objective(self, heard: Heard) -> Content | None:
+    def _objective(self, heard: Heard, *, is_aimed: bool) -> Content | None:
         """The objective that the message gives now, if it still gives one."""
         texts, mention = self._desk.manner.texts, heard.room.mention
         try:
+            if is_aimed:
+                return Content(wanted(heard.message.text, texts), heard.person)
             said = parse(heard.message.text, texts, in_thread=False, mention=mention)
         except BadInput:
             return None

@@ -55,6 +55,14 @@ def goal_id(message: Incoming) -> str:
     return "g" + sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
+def aimed_id(at: Incoming, message: str, count: int = 1) -> str:
+    """The id of the goal that is made of a message by aiming at it, for the `count`-th time.
+
+    `at` says where: anything that came from the same account of the network.
+    """
+    return goal_id(replace(at, id=f"aimed:{count}:{message}"))
+
+
 def reference(of: str) -> str:
     """Four letters and digits that name a failure in an answer, the log and the trace."""
     alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"

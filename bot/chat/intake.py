@@ -23,14 +23,15 @@ from bot.chat.forgetting import Removals
 from bot.chat.heard import Heard, named_plainly, reference
 from bot.chat.operations import Operations
 from bot.chat.ownership import Ownership
-from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk, parse
+from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk, is_command, parse
+from bot.chat.reacting import Reactions
 from bot.chat.rights import Act, Roles, may
 from bot.chat.times import DAY_S
 from bot.chat.verbs import OF_ANYBODY, START, VERBS, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import DecisionAnswered, MessageReceived
 from bot.goals.goal import Goal
-from bot.ports.chat import Arrival, Incoming, Place, edit_of, removal_of
+from bot.ports.chat import Arrival, Incoming, Place, edit_of, reaction_of, removal_of
 from bot.ports.journal import Content
 from bot.ports.mail import Received
 from bot.ports.people import NOTHING, Answer, Note
@@ -74,6 +75,7 @@ class Intake:
         self._commands = Commands(desk)
         self._removals = Removals(desk)
         self._edits = Edits(desk, self._commands.commit)
+        self._reactions = Reactions(desk, self._commands, roles, self._answer, self._facts)
         self.operations = operations
         self._look = asyncio.Event()
 
@@ -151,13 +153,17 @@ class Intake:
 
     async def _handle(self, message: Incoming) -> None:
         if removal_of(message):
-            await self._removals.handle(message)
+            if not await self._reactions.taken_away(message):
+                await self._removals.handle(message)
             return
         if edit_of(message):
             await self._edits.handle(await self._hear(message))
             return
         heard = await self._hear(message)
         try:
+            if reaction_of(message) is not None:
+                await self._reactions.handle(heard)
+                return
             said = await self._said(heard)
             if not heard.roles:
                 await self._stranger(heard, said)
@@ -174,7 +180,10 @@ class Intake:
     async def _hear(self, message: Incoming) -> Heard:
         rooms, journal = self._desk.rooms, self._desk.journal
         person = await rooms.person(message.place.network, message.speaker)
-        thread = await rooms.thread(message.place) if message.place.thread else None
+        thread = await rooms.thread(message.place)
+        if thread is not None and not message.place.thread and not thread.goal:
+            # In the main timeline, only a goal that lives there makes a difference.
+            thread = None
         goal: Goal | None = None
         if thread is not None:
             live = await journal.goal(thread.goal) if thread.goal else None
@@ -187,21 +196,32 @@ class Intake:
         """What it says; a claim in private and a `why` to a message need no name in front."""
         message, texts = heard.message, self._desk.manner.texts
         text = message.text.strip()
+        if message.is_aside and not is_command(text):
+            return Talk()
         if message.reply_to and text.lower().rstrip("?") == "why":
             return Command(VERBS["why"])
         word, _, code = text.partition(" ")
+        is_direct = await self._desk.allow_list.members.is_direct(message.place)
         is_claim = word.lower() == "claim" and len(code.split()) == 1 and heard.thread is None
-        if is_claim and await self._desk.allow_list.members.is_direct(message.place):
+        if is_claim and is_direct:
             return Command(VERBS["claim"], text=code.strip())
+        # A console's room has words of its own for what is not for the bot.
+        is_direct = is_direct and message.place.network != "console"
+        is_main = not message.place.thread
         return parse(
-            message.text, texts, in_thread=heard.thread is not None, mention=heard.room.mention
+            message.text,
+            texts,
+            in_thread=heard.thread is not None,
+            mention="always" if heard.thread and is_main and not is_direct else heard.room.mention,
+            is_direct=is_direct,
         )
 
     async def _act(self, heard: Heard, said: Said) -> None:
+        if await self._commands.pick(heard, heard.message.text.strip()):
+            return
         match said:
             case Talk():
-                if not await self._commands.pick(heard, heard.message.text.strip()):
-                    await self._desk.inbox.handled(heard.id)
+                await self._desk.inbox.handled(heard.id)
             case Greeting():
                 await self._greet(heard, said)
             case Command():
@@ -225,8 +245,6 @@ class Intake:
             await self._commands.answer(heard, texts("said.hello", example=shown))
 
     async def _speech(self, heard: Heard, text: str) -> None:
-        if await self._commands.pick(heard, text):
-            return
         goal = heard.goal
         if goal is None:
             if await self._commands.may(heard, Act.START):

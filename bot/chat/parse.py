@@ -5,7 +5,8 @@ Rule 1: pure and total: any text gives a `Said`, or a `BadInput` that names the 
 Rule 2: `//` in front means that it is not for the bot.
 Rule 3: with the command's name in front (`/goal`, `!goal`) everything is for the bot: a verb in
         its own syntax, else an objective. Without it, in a goal's own thread, a verb in its own
-        syntax is a command and all else is said to the goal; elsewhere it is talk.
+        syntax is a command and all else is said to the goal; elsewhere it is talk, unless nobody
+        else reads there.
 Rule 4: an objective in quotes is an objective, whatever its first word.
 """
 
@@ -78,8 +79,15 @@ class Speech:
 Said = Talk | Greeting | Command | Speech
 
 
-def parse(text: str, texts: Texts, *, in_thread: bool, mention: Mention = "goal") -> Said:
-    """What `text` says. `in_thread`: it stands in a thread that a goal opened. `mention`: the rule.
+def parse(
+    text: str, texts: Texts, *, in_thread: bool, mention: Mention = "goal", is_direct: bool = False
+) -> Said:
+    """What `text` says.
+
+    Args:
+        in_thread: it stands in a thread that a goal opened.
+        mention: the room's rule.
+        is_direct: nobody else reads there, so all of it is for the bot.
 
     Raises:
         BadInput: it is for the bot and cannot be taken as it is.
@@ -94,6 +102,9 @@ def parse(text: str, texts: Texts, *, in_thread: bool, mention: Mention = "goal"
     rest = _after_name(stripped)
     if rest is None and in_thread and mention == "always" and stripped.lower() not in ALWAYS:
         return Talk()
+    if rest is None and not in_thread and is_direct and stripped and mention != "always":
+        _check(text, texts)
+        return _mentioned(stripped, texts, in_thread=False, mention=mention)
     if rest is None and not in_thread:
         return Greeting() if _is_greeting(stripped, texts) else Talk()
     _check(text, texts)
@@ -103,6 +114,27 @@ def parse(text: str, texts: Texts, *, in_thread: bool, mention: Mention = "goal"
     if command is None or _is_rather_speech(command):
         return Speech(stripped) if stripped else Talk()
     return replace(command, is_bare=True)
+
+
+def wanted(text: str, texts: Texts) -> str:
+    """What a message wants that somebody makes a goal of, however it was said.
+
+    Raises:
+        BadInput: nobody could tell when that is done, or it is no objective.
+    """
+    rest = text.strip()
+    for after in (_after_mention(rest), _after_name(rest)):
+        rest = rest if after is None else after
+    _check(rest, texts)
+    found = objective(rest, texts)
+    if _is_vague(found, texts):
+        raise BadInput(texts("bad.vague", text=found))
+    return found
+
+
+def is_command(text: str) -> bool:
+    """Whether it begins with the command's name."""
+    return _after_name(text.strip()) is not None
 
 
 def opens_thread(text: str, texts: Texts) -> bool:

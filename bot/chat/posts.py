@@ -7,6 +7,7 @@ Rule 2: a reason is a code; its sentence says what is true of that code, and the
 
 from bot.chat.amounts import limit_reached, raise_of, spent, spent_of
 from bot.chat.facts import Facts, Manner
+from bot.chat.signs import NO, YES, numbers
 from bot.chat.status import buttons, details, status, turns
 from bot.chat.times import duration, moment
 from bot.goals.goal import Decision
@@ -167,6 +168,7 @@ def _decision(due: Due, facts: Facts, manner: Manner) -> Shape:
         options=options,
         notes=(deadline,),
         buttons=free,
+        reactions=numbers(len(options)) if decision.kind == "question" else (YES, NO),
         mentions=(goal.owner,),
         goal=goal.id,
         state="deciding",

@@ -277,6 +277,14 @@ class Cancelled:
 
 
 @dataclass(frozen=True, slots=True)
+class Undone:
+    """Whoever began it took that back before its first turn had ended."""
+
+    by: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectiveEdited:
     """A person changed the objective."""
 
@@ -308,6 +316,18 @@ class OwnerLost:
     """Its owner may have no goals there any more: `removed` from the list, or `gone`."""
 
     why: Literal["removed", "gone"]
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RoomWasLost:
+    """The bot is no longer in its room: it left, was sent away, or the room is gone."""
+
+    how: Literal["left", "kicked", "banned", "gone"]
+    by: str = ""
+    """Who did it; empty where nobody says."""
+    note: str = ""
+    """Content hash of why, as they said it."""
     at: float = 0.0
 
 
@@ -349,10 +369,12 @@ Event = (
     | Stopped
     | Resumed
     | Cancelled
+    | Undone
     | ObjectiveEdited
     | BudgetSet
     | OwnerChanged
     | OwnerLost
+    | RoomWasLost
     | HoldEnded
 )
 

@@ -32,6 +32,11 @@ class ShowStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class RemovePosts:
+    """What was posted of the goal goes away: its status, and the cards of its decisions."""
+
+
+@dataclass(frozen=True, slots=True)
 class OpenWait:
     """Write the wait's row."""
 
@@ -79,5 +84,13 @@ class StopTurn:
 
 
 Instruction = (
-    Post | ShowStatus | OpenWait | CloseWait | OpenDecision | CloseDecision | Checkpoint | StopTurn
+    Post
+    | ShowStatus
+    | RemovePosts
+    | OpenWait
+    | CloseWait
+    | OpenDecision
+    | CloseDecision
+    | Checkpoint
+    | StopTurn
 )

@@ -17,6 +17,7 @@ from bot.errors import IllegalMove
 from bot.goals import audit_rules as audit
 from bot.goals import cap_rules as cap
 from bot.goals import people_rules as people
+from bot.goals import room_rules as room
 from bot.goals import turn_rules as turn
 from bot.goals.copying import replace
 from bot.goals.events import (
@@ -46,6 +47,7 @@ from bot.goals.events import (
     OwnerLost,
     Paused,
     Resumed,
+    RoomWasLost,
     Stopped,
     TasksPlanned,
     ToolEnded,
@@ -53,6 +55,7 @@ from bot.goals.events import (
     TurnEnded,
     TurnResumed,
     TurnStarted,
+    Undone,
     WaitAsked,
     WaitChecked,
     WaitFired,
@@ -67,6 +70,7 @@ _FINAL: Final[dict[type[Event], Rule]] = {
     Stopped: refuse("final"),
     Resumed: refuse("final"),
     Cancelled: refuse("final"),
+    Undone: refuse("final"),
     ObjectiveEdited: refuse("final"),
     BudgetSet: refuse("final"),
     OwnerChanged: refuse("final"),
@@ -83,6 +87,7 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
         ToolEnded: noted,
         MessageReceived: people.message_to_ready,
         OwnerLost: people.owner_lost,
+        RoomWasLost: room.room_lost,
         Paused: people.paused,
         Stopped: people.stopped,
         Resumed: people.resumed_active,
@@ -102,6 +107,7 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
         TurnEnded: turn.turn_ended,
         MessageReceived: people.message_held,
         OwnerLost: people.owner_lost,
+        RoomWasLost: room.room_lost,
         Paused: people.paused,
         Stopped: people.stopped,
         Resumed: people.resumed_active,
@@ -117,6 +123,7 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
         AuditFailed: audit.audit_failed,
         MessageReceived: people.message_to_audit,
         OwnerLost: people.owner_lost,
+        RoomWasLost: room.room_lost,
         Paused: people.paused,
         Stopped: people.stopped,
         Resumed: people.resumed_active,
@@ -128,6 +135,7 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
         ToolEnded: noted,
         MessageReceived: people.message_to_parked,
         OwnerLost: people.owner_lost,
+        RoomWasLost: room.room_lost,
         Paused: people.paused,
         Stopped: people.stopped,
         Resumed: people.resumed_waiting,
@@ -142,6 +150,7 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
         ToolEnded: turn.tool_ended,
         MessageReceived: people.message_held,
         OwnerLost: people.owner_lost,
+        RoomWasLost: room.room_lost,
         Paused: people.paused,
         Stopped: people.stopped,
         Resumed: refuse("open_decision"),
@@ -153,6 +162,7 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
         TurnEnded: turn.turn_ended_elsewhere,
         ToolEnded: turn.tool_ended,
         MessageReceived: refuse("ordinary"),
+        RoomWasLost: room.room_lost_paused,
         Paused: refuse("already_paused"),
         Stopped: people.stopped,
         Resumed: people.resumed_paused,
@@ -185,6 +195,7 @@ _EVERYWHERE: Final[dict[type[Event], Rule]] = {
     CallReleased: turn.call_released,
     CallLost: turn.call_lost,
     Cancelled: people.cancelled,
+    Undone: room.undone,
     BudgetSet: people.budget_set,
     OwnerChanged: people.owner_changed,
     DecisionAnswered: refuse("too_late"),

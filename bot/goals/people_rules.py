@@ -170,14 +170,14 @@ def hold_ended(goal: Goal, event: HoldEnded, limits: Limits) -> Moved:
 
 def paused(goal: Goal, event: Paused, limits: Limits) -> Moved:
     """Nothing more starts; the running step ends. Waits and decisions are kept."""
-    return Moved(_rest(goal, event.by, event.at, "paused"), "paused", (ShowStatus(),))
+    return Moved(rest(goal, event.by, event.at, "paused"), "paused", (ShowStatus(),))
 
 
 def stopped(goal: Goal, event: Stopped, limits: Limits) -> Moved:
     """Nothing more starts, and what runs is aborted."""
     if goal.kind == "ask":
         return cancelled(goal, Cancelled(event.by, event.at), limits)
-    rests = _rest(goal, event.by, event.at, "stopped")
+    rests = rest(goal, event.by, event.at, "stopped")
     return Moved(rests, "stopped", (StopTurn("stopped"), ShowStatus()))
 
 
@@ -306,8 +306,18 @@ def owner_lost(goal: Goal, event: OwnerLost, limits: Limits) -> Moved:
     """Nobody stands for it: it rests after the running step, until somebody takes it over."""
     if goal.kind == "ask":
         return cancelled(goal, Cancelled("", event.at), limits)
-    rests = _rest(goal, "", event.at, f"owner_lost:{event.why}")
+    rests = rest(goal, "", event.at, f"owner_lost:{event.why}")
     return Moved(rests, "owner_lost", (ShowStatus(),))
+
+
+def rest(goal: Goal, by: str, at: float, reason: str) -> Goal:
+    """The goal paused by somebody, with what it waits for."""
+    kept = goal
+    if goal.state in (State.READY, State.WORKING, State.AUDITING):
+        # A running turn's own asks have no row; they end with it.
+        kept = replace(goal, wait=None, decision=None)
+    since = at if goal.paused_at is None else goal.paused_at
+    return replace(settled(kept, State.PAUSED, reason), by=by, paused_at=since)
 
 
 def _counted(goal: Goal, event: MessageReceived) -> Goal:
@@ -326,15 +336,6 @@ def _revised(goal: Goal, event: ObjectiveEdited) -> Goal:
         questions=(),
         last_message_at=event.at,
     )
-
-
-def _rest(goal: Goal, by: str, at: float, reason: str) -> Goal:
-    kept = goal
-    if goal.state in (State.READY, State.WORKING, State.AUDITING):
-        # A running turn's own asks have no row; they end with it.
-        kept = replace(goal, wait=None, decision=None)
-    since = at if goal.paused_at is None else goal.paused_at
-    return replace(settled(kept, State.PAUSED, reason), by=by, paused_at=since)
 
 
 def _resumed_wait(goal: Goal, event: Resumed) -> Moved:

@@ -179,6 +179,19 @@ def reaction_of(message: Incoming) -> tuple[str, str] | None:
     return emoji, text
 
 
+def loss_of(message: Incoming) -> tuple[str, str] | None:
+    """How the bot lost the room, and the reason as whoever did it says; else None."""
+    if not message.id.startswith(LOSS):
+        return None
+    how, _, reason = message.text.partition("\n")
+    return how, reason
+
+
+def move_of(message: Incoming) -> str:
+    """The room that replaces the message's; empty for all else."""
+    return message.text if message.id.startswith(MOVE) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Button:
     """An act offered under a message: a verb as typed, and its label."""

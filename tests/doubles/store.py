@@ -21,7 +21,14 @@ from bot.goals.events import (
     ToolStarted,
 )
 from bot.goals.goal import ACTIVE, Goal
-from bot.goals.instructions import CloseDecision, Instruction, OpenDecision, Post, ShowStatus
+from bot.goals.instructions import (
+    CloseDecision,
+    Instruction,
+    OpenDecision,
+    Post,
+    RemovePosts,
+    ShowStatus,
+)
 from bot.goals.limits import LIMITS, Limits
 from bot.ports.chat import (
     EDIT,
@@ -273,6 +280,9 @@ class MemoryJournal:
                     )
                 case ShowStatus():
                     self._outbox.show_status(before, goal, at)
+                case RemovePosts():
+                    for what in ("status", *(f"decision:{n + 1}" for n in range(goal.decisions))):
+                        self._outbox.add(f"{goal.id}:removal:{what}", "removal", goal, "", "")
                 case OpenDecision(decision):
                     decisions[decision.id] = DecisionRow(decision, "open", opened_at=at)
                 case CloseDecision(decision=id):
@@ -619,6 +629,12 @@ class MemoryOutbox:
         if row.due.kind == "card":
             number = row.due.key.rpartition(":")[2]
             remote = self._rows.outbox[f"{row.due.goal}:decision:{number}"].due.remote
+        if row.due.kind == "removal":
+            of = row.due.key.replace(":removal:", ":", 1)
+            posts = [one for key, one in self._rows.outbox.items() if key == of]
+            posts = self._status_of(row.due.goal) if of.endswith(":status") else posts
+            shown = [one.due.remote for one in posts if one.due.remote]
+            remote = shown[-1] if shown else ""
         was = row.state
         row.looked_up = was == "unknown"
         row.state, row.claimed_at = "claimed", now

@@ -14,6 +14,7 @@ from bot.chat.texts.english_forgetting import FORGETTING
 from bot.chat.texts.english_money import MONEY
 from bot.chat.texts.english_operations import OPERATIONS
 from bot.chat.texts.english_people import PEOPLE
+from bot.chat.texts.english_rooms import ROOMS
 from bot.chat.texts.english_upkeep import UPKEEP
 
 DEFAULT: Final = "en"
@@ -23,6 +24,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     **MONEY,
     **OPERATIONS,
     **PEOPLE,
+    **ROOMS,
     **UPKEEP,
 }
 """The complete language, which the others are measured against."""

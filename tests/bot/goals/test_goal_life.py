@@ -37,6 +37,7 @@ from bot.goals.events import (
     OwnerLost,
     Paused,
     Resumed,
+    RoomWasLost,
     Stopped,
     TasksPlanned,
     ToolEnded,
@@ -44,6 +45,7 @@ from bot.goals.events import (
     TurnEnded,
     TurnResumed,
     TurnStarted,
+    Undone,
     WaitAsked,
     WaitChecked,
     WaitFired,
@@ -247,6 +249,12 @@ class Draws:
 
     def HoldEnded(self) -> HoldEnded:  # noqa: N802
         return HoldEnded(self.draw(st.floats(0, 1e6)))
+
+    def Undone(self) -> Undone:  # noqa: N802
+        return Undone("ann")
+
+    def RoomWasLost(self) -> RoomWasLost:  # noqa: N802
+        return RoomWasLost(self.draw(st.sampled_from(["left", "kicked", "banned", "gone"])), "ben")
 
     def OwnerLost(self) -> OwnerLost:  # noqa: N802
         return OwnerLost(self.draw(st.sampled_from(["removed", "gone"])))

@@ -15,8 +15,10 @@ from bot.goals.events import (
     OwnerLost,
     Paused,
     Resumed,
+    RoomWasLost,
     Stopped,
     TurnStarted,
+    Undone,
     WaitChecked,
     WaitFired,
 )
@@ -26,6 +28,8 @@ from bot.goals.instructions import (
     CloseDecision,
     CloseWait,
     OpenDecision,
+    RemovePosts,
+    ShowStatus,
     StopTurn,
 )
 from bot.goals.limits import LIMITS
@@ -358,3 +362,39 @@ def test_an_ordinary_turn_of_a_lost_owner_is_over() -> None:
     life = Life(kind="ask").take(OwnerLost("removed"))
 
     assert life.goal.state is State.CANCELLED
+
+
+def test_what_is_taken_back_in_its_first_turn_ends_and_leaves_nothing_to_see() -> None:
+    life = lives.in_approval().take(Undone("ann"))
+
+    assert (life.goal.state, life.goal.reason) == (State.CANCELLED, "undone")
+    assert RemovePosts() in life.last
+    assert StopTurn("cancelled") in life.last
+    assert ShowStatus() not in life.last
+    assert replay(life.journal) == life.goal
+
+
+def test_a_goal_whose_room_is_lost_rests_and_says_nothing() -> None:
+    life = lives.in_deciding().take(RoomWasLost("kicked", "ben", "note"))
+
+    assert (life.goal.state, life.goal.by) == (State.PAUSED, "ben")
+    assert life.goal.reason == "room_lost:kicked:note"
+    assert life.last == ()
+    assert replay(life.journal) == life.goal
+
+    life.take(Resumed("ann"))
+
+    assert life.goal.state is State.DECIDING
+
+
+def test_what_was_stopped_stays_stopped_when_its_room_is_lost() -> None:
+    life = Life().take(TurnStarted(), Stopped("ann"), RoomWasLost("banned", "ben"))
+
+    assert (life.goal.reason, life.goal.by) == ("stopped", "ann")
+
+
+def test_an_ordinary_turn_ends_with_its_room() -> None:
+    life = Life(kind="ask").take(RoomWasLost("gone"))
+
+    assert life.goal.state is State.CANCELLED
+    assert ShowStatus() not in life.last

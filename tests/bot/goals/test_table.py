@@ -29,6 +29,7 @@ from bot.goals.events import (
     OwnerLost,
     Paused,
     Resumed,
+    RoomWasLost,
     Stopped,
     TasksPlanned,
     ToolEnded,
@@ -36,6 +37,7 @@ from bot.goals.events import (
     TurnEnded,
     TurnResumed,
     TurnStarted,
+    Undone,
     WaitAsked,
     WaitChecked,
     WaitFired,
@@ -99,10 +101,12 @@ ROWS: Final[dict[str, Callable[[Life], Event]]] = {
     "stop": lambda life: Stopped("ann"),
     "resume": lambda life: Resumed("ann"),
     "cancel": lambda life: Cancelled("ann"),
+    "undone": lambda life: Undone("ann"),
     "edit": lambda life: ObjectiveEdited("ann", "o2"),
     "budget": lambda life: BudgetSet("ann", life.goal.budget),
     "new owner": lambda life: OwnerChanged("ben", "ben"),
     "owner lost": lambda life: OwnerLost("removed"),
+    "room lost": lambda life: RoomWasLost("kicked", "ben"),
     "hold ends": lambda life: HoldEnded(60.0),
 }
 
@@ -139,10 +143,12 @@ pause         | paused    | paused    | paused    | paused    | paused    | paus
 stop          | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | =               | =               | =               | =               | !stays    | !stays       | !final    | !final
 resume        | =         | =         | =         | ready     | !cap      | !cap         | !slot     | !open_decision | !open_decision | ready           | waiting         | waiting         | deciding        | ready     | ready        | !final    | !final
 cancel        | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled    | cancelled | cancelled      | cancelled      | cancelled       | cancelled       | cancelled       | cancelled       | cancelled | cancelled    | !final    | !final
+undone        | cancelled | cancelled | !begun    | !begun    | cancelled | !begun       | cancelled | !begun         | cancelled      | cancelled       | !begun          | cancelled       | !begun          | !begun    | !begun       | !final    | !final
 edit          | =         | =         | ready     | ready     | =         | =            | =         | ready          | ready          | =               | =               | =               | =               | ready     | =            | !final    | !final
 budget        | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
 new owner     | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
 owner lost    | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | .               | .               | .               | .               | .         | .            | .         | .
+room lost     | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | =               | =               | =               | =               | .         | .            | .         | .
 hold ends     | .         | .         | .         | .         | .         | .            | .         | =              | =              | .               | .               | .               | .               | .         | .            | .         | .
 """
 """`=` stays, `.` is no move for a worker or timer, `!code` is refused to a person with that code."""
