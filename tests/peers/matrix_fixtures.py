@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.peers.matrix_user import People, people
+from tests.peers.matrix_user import People, olm_people, people
 from tests.peers.synapse import Synapse, private_synapse
 
 
@@ -26,4 +26,11 @@ def stock_synapse() -> Iterator[Synapse]:
 def matrix_people() -> Iterator[People]:
     """Plays any number of people with matrix-js-sdk; each test logs its own in."""
     with people() as crowd:
+        yield crowd
+
+
+@pytest.fixture(scope="session")
+def matrix_olm_people() -> Iterator[People]:
+    """Plays any number of people with mautrix and libolm; there is none for Python 3.13."""
+    with olm_people() as crowd:
         yield crowd

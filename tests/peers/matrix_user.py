@@ -1,7 +1,8 @@
 """
-People on Matrix, played by matrix-js-sdk with Rust's encryption: nothing of it is the bot's library.
+People on Matrix, played by matrix-js-sdk with Rust's encryption, and by mautrix with libolm.
 
-One Node process plays all of them. What a login is shown is kept here as it comes, decrypted and
+Nothing of either is the bot's library.
+One process plays all of them. What a login is shown is kept here as it comes, decrypted and
 with edits applied as the SDK does it. All calls block; a test with a loop of its own makes them
 with `asyncio.to_thread`.
 
@@ -35,6 +36,7 @@ READY_S: Final = 60.0
 CALL_S: Final = 60.0
 SEEN_S: Final = 20.0
 VERIFY_S: Final = 30.0
+HAS_OLM: Final = sys.version_info < (3, 13)
 
 
 class Declined(AssertionError):
@@ -351,7 +353,7 @@ class MatrixUser:
 
 
 class People:
-    """The Node process, and who is played by it."""
+    """The process that plays people, and who they are."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
@@ -436,30 +438,50 @@ class People:
 
 @contextmanager
 def people() -> Iterator[People]:
-    """The process that plays people, for as long as a `with` lasts."""
-    bed = javascript()
+    """The process that plays people with matrix-js-sdk, for as long as a `with` lasts."""
     node = shutil.which("node")
     assert node, "These tests need Node 20 or newer (Debian: apt-get install nodejs npm)."
-    with (beds.CACHE / "people.log").open("a") as log:
+    with _played([node, HERE / "people.mjs", javascript()], "people.log") as crowd:
+        yield crowd
+
+
+@contextmanager
+def olm_people() -> Iterator[People]:
+    """The same, with mautrix and libolm; of the calls those that `olm_people.py` knows.
+
+    libolm has ready builds up to Python 3.12: ask `HAS_OLM` first.
+    """
+    python = beds.python_environment("mautrix", beds.ROOT / "deploy" / "mautrix.lock")
+    with _played([python, HERE / "olm_people.py"], "olm_people.log") as crowd:
+        yield crowd
+
+
+@contextmanager
+def _played(command: list[str | Path], log_name: str) -> Iterator[People]:
+    with (beds.CACHE / log_name).open("a") as log:
         process = subprocess.Popen(
-            [node, HERE / "people.mjs", bed], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=log, text=True, encoding="utf-8",
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+            encoding="utf-8",
         )  # fmt: skip
     try:
         crowd = People(process)
-        assert crowd.ready.wait(READY_S), "matrix-js-sdk did not start; see people.log"
+        assert crowd.ready.wait(READY_S), f"It did not start; see {log_name} in .cache/beds."
         yield crowd
     finally:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.close()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
+        _ended(process)
+
+
+def _ended(process: "subprocess.Popen[str]") -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.close()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
 
 
 def javascript() -> Path:

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.peers.matrix_user import MatrixUser, People
+from tests.peers.matrix_user import HAS_OLM, MatrixUser, People
 from tests.peers.synapse import Synapse
 
 
@@ -43,6 +43,27 @@ def test_what_one_says_the_other_reads_as_it_is_now(
     assert ann.threads(room) == {root: [answer, picture]}
     bob.redact(room, liked)
     ann.until(lambda: not ann.reactions(room, root), 10, lambda: ann.story(room))
+
+
+@pytest.mark.skipif(not HAS_OLM, reason="libolm has no build for this Python")
+def test_a_client_of_another_make_takes_part(
+    synapse: Synapse, ann: MatrixUser, matrix_olm_people: People
+) -> None:
+    fay = matrix_olm_people.login(synapse, synapse.register("fay"))
+    # She has no identity that could sign her device, and ann reads signed ones alone.
+    ann.do("isolate", only_signed=False)
+    room = _shared(ann, fay, encrypted=True)
+
+    root = ann.text(room, "from Rust")
+    fay.until_said(room, "from Rust")
+    answer = fay.text(room, "from libolm", thread=root)
+    ann.edit(room, root, "from Rust, edited")
+
+    shown = ann.until_said(room, "from libolm")
+    edited = fay.until_said(room, "from Rust, edited")
+    ann.do("isolate", only_signed=True)
+    assert (shown.id, shown.thread, shown.encrypted) == (answer, root, True)
+    assert (edited.id, edited.edited, edited.encrypted) == (root, True, True)
 
 
 def test_who_withholds_keys_is_not_read(ann: MatrixUser, bob: MatrixUser) -> None:

@@ -1,0 +1,1 @@
+"""People on Matrix that are played by processes of their own."""
