@@ -191,13 +191,18 @@ async def test_an_edit_of_the_objective_by_its_owner_counts(bench: Bench) -> Non
 async def test_an_edit_by_somebody_who_may_not_changes_nothing_and_shows_both(
     bench: Bench,
 ) -> None:
-    thread, goal = await bench.start("write of the dunes")
+    ben = Speaker("ben", "ben")
+    await bench.say("/goal allow @ben")
+    thread = await bench.say("/goal write of the dunes", speaker=ben)
+    await bench.say("owner me", thread)
+    goal = await bench.goal(thread)
 
     await edited(bench, thread, "/goal sell the dunes", Speaker("eve", "eve"))
+    await edited(bench, thread, "/goal sell the dunes", ben)
 
     assert await bench.goal(thread) == goal
     told = bench.last(thread)
-    assert told.startswith("@ann: eve edited the message with the objective of G1")
+    assert told.startswith("@ann: ben edited the message with the objective of G1")
     assert "> write of the dunes" in told
     assert "> sell the dunes" in told
 
