@@ -31,6 +31,11 @@ BRIEF_MOST: Final = 1_500
 """Characters of an objective or a question in a message that is edited in place."""
 EXCERPT_MOST: Final = 3_000
 """Characters of the first paragraph, where the whole goes as a file."""
+FALL_BACK_MOST: Final = 3_000
+"""Characters of what clients without edits see of one."""
+TASKS_MOST: Final = 60
+"""Tasks that a message shows, and below it the characters of a title."""
+TITLE_MOST: Final = 200
 RELATION: Final = "m.relates_to"
 REPLACES: Final = "m.replace"
 THREAD: Final = "m.thread"
@@ -110,9 +115,12 @@ def in_thread(content: Content, root: str, latest: str = "") -> Content:
 
 def replacing(content: Content, event: str) -> Content:
     """The content as an edit of `event`; clients without edits see it behind a star."""
-    shown = {**content, "body": f"* {content['body']}", "m.mentions": {}}
-    if "formatted_body" in content:
-        shown["formatted_body"] = f"* {content['formatted_body']}"
+    shown = {**content, "body": f"* {brief(content['body'], FALL_BACK_MOST)}", "m.mentions": {}}
+    html = shown.pop("formatted_body", "")
+    if html and len(html) <= FALL_BACK_MOST:
+        shown["formatted_body"] = f"* {html}"
+    elif html:
+        del shown["format"]
     new = {name: value for name, value in content.items() if name not in (MARK, RELATION)}
     relation = {"rel_type": REPLACES, "event_id": event}
     return {**shown, "m.new_content": new, RELATION: relation}
@@ -246,16 +254,16 @@ def _tasks(shape: Shape, manner: Manner) -> Written | None:
     if not shape.tasks:
         return None
     titles = [
-        (TASK_GLYPHS.get(state, "☐"), line(title, manner.names), state)
-        for title, state in shape.tasks
+        (TASK_GLYPHS.get(state, "☐"), line(brief(title, TITLE_MOST), manner.names), state)
+        for title, state in shape.tasks[:TASKS_MOST]
     ]
     html = [
         f"{glyph} " + (f"<del>{title.html}</del>" if state == "dropped" else title.html)
         for glyph, title, state in titles
     ]
-    return Written(
-        "  ".join(html), "  ".join(f"{glyph} {title.plain}" for glyph, title, _ in titles)
-    )
+    plain = [f"{glyph} {title.plain}" for glyph, title, _ in titles]
+    rest = [f"+{len(shape.tasks) - TASKS_MOST}"] if len(shape.tasks) > TASKS_MOST else []
+    return Written("  ".join([*html, *rest]), "  ".join([*plain, *rest]))
 
 
 def _origin(shape: Shape, manner: Manner, room: str) -> Written | None:

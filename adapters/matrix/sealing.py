@@ -1,0 +1,130 @@
+"""
+What must be true before something is said in a room: whether it is encrypted, and who has the keys.
+
+Rule 1: nothing is sent in clear into a room that is encrypted. What the sync tells may be old, so the
+        homeserver is asked before every event that would go in clear.
+Rule 2: a room that was encrypted once stays so, whatever anybody says later.
+Rule 3: a message is not sent before every device that can have its key has it: nio takes an answer
+        that failed for one that did not, and the device would never read what follows.
+"""
+
+import asyncio
+from collections import defaultdict
+from typing import Final
+
+import nio
+from nio.crypto import Olm
+
+from adapters.matrix.errors import translated, unwrap
+from bot.errors import Refused, Wait
+
+SOON_S: Final = 2.0
+"""Until the next sync has told of a room what the homeserver knows."""
+NOT_FOUND: Final = "M_NOT_FOUND"
+
+
+class Sealing:
+    """Prepares rooms for what is sent there."""
+
+    def __init__(self, client: nio.AsyncClient) -> None:
+        self._client = client
+        self._one_at_a_time: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def ready(self, room_id: str) -> bool:
+        """Whether what is sent there now is encrypted; if so, everybody there can read it.
+
+        Raises:
+            Wait: the homeserver cannot be asked, or keys cannot be given, at the moment.
+            Refused: the bot is not in the room, or has no keys of its own.
+        """
+        async with self._one_at_a_time[room_id]:
+            room = self._client.rooms.get(room_id)
+            if room is None:
+                raise await self._unknown(room_id)
+            if not room.encrypted and not await self._is_encrypted(room_id):
+                return False
+            olm = self._client.olm
+            if olm is None:
+                raise Refused(
+                    "The room is encrypted and the bot has no keys: headway matrix login",
+                    code="no_keys",
+                )
+            if not room.encrypted:
+                self._remember(room)
+            await self._give_keys(room, olm)
+            return True
+
+    async def _unknown(self, room_id: str) -> Exception:
+        with translated("The bot's rooms cannot be asked for"):
+            rooms = unwrap(await self._client.joined_rooms()).rooms
+        if room_id not in rooms:
+            return Refused("The bot is not in that room: invite it again.", code="not_in_room")
+        return Wait("The room is not known yet. It is tried again.", retry_after_s=SOON_S)
+
+    async def _is_encrypted(self, room_id: str) -> bool:
+        try:
+            with translated("The room's state cannot be asked for"):
+                unwrap(await self._client.room_get_state_event(room_id, "m.room.encryption"))
+        except Refused as error:
+            if error.code != NOT_FOUND:
+                raise
+            return False
+        return True
+
+    def _remember(self, room: nio.MatrixRoom) -> None:
+        """Know it before the sync tells."""
+        room.encrypted = True
+        self._client.encrypted_rooms.add(room.room_id)
+        if self._client.store is not None:
+            self._client.store.save_encrypted_rooms({room.room_id})
+
+    async def _give_keys(self, room: nio.MatrixRoom, olm: Olm) -> None:
+        client = self._client
+        with translated("The keys of a room cannot be given"):
+            if not room.members_synced:
+                unwrap(await client.joined_members(room.room_id))
+            if client.should_query_keys:
+                unwrap(await client.keys_query())
+            if not olm.should_share_group_session(room.room_id):
+                return
+            missing = client.get_missing_sessions(room.room_id)
+            if missing:
+                unwrap(await client.keys_claim(missing))
+            await self._share(room.room_id)
+        if not self._all_have_it(room, olm):
+            raise Wait(
+                "The keys of a room have not reached everybody there. It is tried again.",
+                retry_after_s=SOON_S,
+            )
+
+    async def _share(self, room_id: str) -> None:
+        sharing = self._client.sharing_session.get(room_id)
+        if sharing is not None:
+            await sharing.wait()
+            return
+        try:
+            await self._client.share_group_session(room_id, ignore_unverified_devices=True)
+        finally:
+            # nio leaves it there when it fails early, and waits for it for ever at the next send.
+            left = self._client.sharing_session.pop(room_id, None)
+            if left is not None:
+                left.set()
+
+    def _all_have_it(self, room: nio.MatrixRoom, olm: Olm) -> bool:
+        """Whether the key was taken for every device that it can be encrypted to."""
+        client = self._client
+        session = olm.outbound_group_sessions.get(room.room_id)
+        if session is None:
+            return False
+        lacking = [
+            device
+            for user_id in room.users
+            for device in client.device_store.active_user_devices(user_id)
+            if (user_id, device.id) not in session.users_shared_with
+            and (user_id, device.id) not in session.users_ignored
+            and olm.session_store.get(device.curve25519)
+            and not olm.is_device_blacklisted(device)
+        ]
+        if lacking:
+            session.shared = False
+        return not lacking
