@@ -152,6 +152,10 @@ class Intake:
         return any(row.message.id == message.id for row in waiting)
 
     async def _handle(self, message: Incoming) -> None:
+        if message.speaker.id == message.place.workspace:
+            # The bot itself: its networks keep its words from it, and this is for when one does not.
+            await self._desk.inbox.handled(message.id)
+            return
         if removal_of(message):
             if not await self._reactions.taken_away(message):
                 await self._removals.handle(message)

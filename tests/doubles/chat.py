@@ -18,6 +18,8 @@ class MemoryChat:
         """Raised by the next sends, before anything is posted."""
         self.will_lose: list[HeadwayError] = []
         """Raised by the next sends, after the message was posted."""
+        self.removed: list[Outgoing] = []
+        self._count = 0
         self._said: asyncio.Queue[Incoming] = asyncio.Queue()
         self.acknowledged: list[str] = []
 
@@ -55,10 +57,15 @@ class MemoryChat:
         return [message.shape for message in self.posts.values()]
 
     def _put(self, message: Outgoing) -> str:
+        if message.removes:
+            self.removed.append(message)
+            self.posts.pop(message.edits, None)
+            return message.edits
         if message.edits:
             self.edits.append(message)
             self.posts[message.edits] = message
             return message.edits
-        remote = f"r{len(self.posts) + 1}"
+        self._count += 1
+        remote = f"r{self._count}"
         self.posts[remote] = message
         return remote
