@@ -44,7 +44,7 @@ def browser() -> str | None:
 @contextmanager
 def page() -> Iterator[str]:
     """The address of Hydrogen's page on this machine, for as long as a `with` lasts."""
-    handler = functools.partial(_Quiet, directory=str(_built()))
+    handler = functools.partial(_Quiet, directory=str(built()))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -81,12 +81,8 @@ def shot(server: Synapse, account: Account, room: str, words: str, name: str) ->
     return done.stdout
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing of requests."""
-
-
-def _built() -> Path:
+def built() -> Path:
+    """The folder of the page. Raises RuntimeError where it could not be built."""
     node = shutil.which("node")
     assert node, "These tests need Node 20 or newer (Debian: apt-get install nodejs npm)."
 
@@ -95,6 +91,11 @@ def _built() -> Path:
         beds.run(command, folder, "Building Hydrogen's page")
 
     return beds.bed("hydrogen", HERE / "hydrogen_app.js", build)
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing of requests."""
 
 
 def _chromium() -> str | None:

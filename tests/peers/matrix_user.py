@@ -31,6 +31,7 @@ from typing import Any, Final
 from tests.peers import beds
 from tests.peers.synapse import Account, Json, Synapse
 
+OLM_LOCK: Final = beds.ROOT / "deploy" / "mautrix.lock"
 HERE: Final = Path(__file__).resolve().parent / "matrix"
 READY_S: Final = 60.0
 CALL_S: Final = 60.0
@@ -451,7 +452,7 @@ def olm_people() -> Iterator[People]:
 
     libolm has ready builds up to Python 3.12: ask `HAS_OLM` first.
     """
-    python = beds.python_environment("mautrix", beds.ROOT / "deploy" / "mautrix.lock")
+    python = beds.python_environment("mautrix", OLM_LOCK)
     with _played([python, HERE / "olm_people.py"], "olm_people.log") as crowd:
         yield crowd
 
@@ -501,7 +502,3 @@ def _install(folder: Path) -> None:
         shutil.copy(HERE / name, folder)
     quiet = ["--ignore-scripts", "--no-audit", "--no-fund"]
     beds.run([npm, "ci", *quiet], folder, "Installing the Matrix clients")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(f"{javascript()}\n")
