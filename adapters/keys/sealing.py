@@ -104,4 +104,4 @@ def _bound(of: Named) -> bytes:
 def _again(of: Named) -> str:
     if of.kind == "secret":
         return f"headway secret set {of.name}"
-    return "headway init"
+    return "headway matrix login --new-device" if of.name.startswith("matrix") else "headway init"

@@ -232,6 +232,9 @@ def _spoken_of(path: Path, what: str) -> Iterator[None]:
 
 
 def _replace(path: Path, text: str) -> None:
+    for left in path.parent.glob(f".{path.name}.*"):
+        # Of a process that was killed: whoever writes is alone.
+        left.unlink(missing_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

@@ -124,7 +124,7 @@ async def upload_keys(client: nio.AsyncClient) -> None:
     client.store.save_account(client.olm.account)
     method, path, data = nio.Api.keys_upload(client.access_token, content)
     with translated("The device's keys cannot be published"):
-        unwrap(await client._send(nio.KeysUploadResponse, method, path, data))  # noqa: SLF001
+        unwrap(await client._send(nio.KeysUploadResponse, method, path, data))
 
 
 def forget_uploads(client: nio.AsyncClient) -> None:
@@ -139,8 +139,8 @@ def forget_uploads(client: nio.AsyncClient) -> None:
 def public_keys(client: nio.AsyncClient) -> Mapping[str, str]:
     """The public keys of our device, by algorithm: curve25519 and ed25519."""
     assert client.olm
-    keys: Mapping[str, str] = client.olm.account.identity_keys
-    return keys
+    keys = client.olm.account.identity_keys
+    return {"curve25519": keys["curve25519"], "ed25519": keys["ed25519"]}
 
 
 def _loaded(folder: Path, account: Account) -> nio.AsyncClient:

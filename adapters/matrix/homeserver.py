@@ -19,6 +19,7 @@ from adapters.matrix.errors import NotMatrix, refusal, translated
 from bot.errors import BadInput, Wait
 
 CALL_S: Final = 30.0
+LOGIN: Final = "/_matrix/client/v3/login"
 WELL_KNOWN: Final = "/.well-known/matrix/client"
 MOST_BYTES: Final = 1_000_000
 """Of an answer; none of these has a hundredth of it."""
@@ -68,7 +69,7 @@ class Homeserver:
 
     async def ways_in(self) -> frozenset[str]:
         """How people log in there, such as m.login.password."""
-        flows = (await self._call("GET", "/_matrix/client/v3/login")).get("flows")
+        flows = (await self._call("GET", LOGIN)).get("flows")
         if not isinstance(flows, list):
             raise _lacking("flows")
         return frozenset(str(flow.get("type")) for flow in flows if isinstance(flow, dict))
@@ -76,19 +77,25 @@ class Homeserver:
     async def login(self, user: str, password: str, device_id: str, name: str) -> Login:
         """Log in on a device, new or not. Refused with M_FORBIDDEN: the user or the password is wrong.
 
+        A token that never runs out is preferred: one that was renewed since is worth nothing in a
+        backup. Where all run out, one that can be renewed is asked for.
+
         Args:
             user: a full user id, or the localpart alone.
             name: what the device is called in lists of devices.
         """
-        wish = {
+        wish: dict[str, Any] = {
             "type": "m.login.password",
             "identifier": {"type": "m.id.user", "user": user},
             "password": password,
             "device_id": device_id,
             "initial_device_display_name": name,
-            "refresh_token": True,
         }
-        return _login(await self._call("POST", "/_matrix/client/v3/login", wish), is_whole=True)
+        login = _login(await self._call("POST", LOGIN, wish), is_whole=True)
+        if login.lasts_s is None or login.refresh_token:
+            return login
+        wish |= {"device_id": login.device_id, "refresh_token": True}
+        return _login(await self._call("POST", LOGIN, wish), is_whole=True)
 
     async def refresh(self, refresh_token: str) -> Login:
         """A new access token. LoggedOut, Refused: the refresh token is not valid any more."""

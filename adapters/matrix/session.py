@@ -1,0 +1,400 @@
+"""
+The bot's session on the homeserver: restored at the start, renewed for as long as that is possible.
+
+Rule 1: opening it asks nothing of the network. `ready` does, before each sync; so a homeserver that is
+        down delays the bot and nothing else.
+Rule 2: a renewed token is on the disk before it is used, and goes into the same client: whoever sends
+        meanwhile has `LoggedOut`, which is `Wait`, and later sends with the new one.
+Rule 3: every login is of the same device. Where the homeserver has lost the device, its keys are
+        published again; where it has other keys or another user, that is refused with a mend.
+Rule 4: what cannot be renewed waits for a person, and looks at the account file meanwhile: a login in
+        another terminal heals it. Between two tries there is always a wait.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import nio
+
+from adapters.matrix import crypto_store
+from adapters.matrix.account import NEW_DEVICE, Account, AccountFile
+from adapters.matrix.errors import LoggedOut
+from adapters.matrix.homeserver import Homeserver, Login
+from bot.errors import ByOperator, Refused, StoreUnusable, Wait
+
+log = logging.getLogger(__name__)
+
+DEVICE_NAME: Final = "Headway"
+LOOK_S: Final = 2.0
+"""How often the account file is looked at while nothing else can be done."""
+FIRST_S: Final = 1.0
+LONGEST_S: Final = 300.0
+SETTLED_S: Final = 60.0
+"""A session that was lost again sooner counts as one that was never there."""
+EARLY_S: Final = 90.0
+"""Before a token runs out it is renewed: more than the 30 s of a sync, so that one sees it."""
+
+Learn = Callable[[str, str], None]
+
+
+class NoSession(ByOperator):
+    """There is no way to a session but by a person."""
+
+
+class DeviceMismatch(ByOperator):
+    """The token or the keys that the homeserver has are those of another device or user."""
+
+
+class SessionReplaced(Wait):
+    """The account in the file is another one now: this session is to be closed, and opened anew."""
+
+
+class Signing(Protocol):
+    """Signs the device again once the homeserver has lost its signature."""
+
+    async def __call__(self, client: nio.AsyncClient, account: Account) -> None:
+        """Sign it where that is missing. Raises HeadwayError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long is waited between tries, seconds."""
+
+    look_s: float = LOOK_S
+    first_s: float = FIRST_S
+    longest_s: float = LONGEST_S
+    settled_s: float = SETTLED_S
+    early_s: float = EARLY_S
+
+
+@dataclass(slots=True)
+class Ways:
+    """What a session may be renewed by, besides the refresh token; and who is told of secrets."""
+
+    password: str = field(default="", repr=False)
+    learn: Learn = lambda name, value: None
+    signing: Signing | None = None
+    pace: Pace = field(default_factory=Pace)
+    now: Callable[[], float] = time.time
+
+
+@asynccontextmanager
+async def open_session(file: AccountFile, ways: Ways | None = None) -> AsyncIterator["Session"]:
+    """The session of the account in the file; asks nothing of the network.
+
+    Raises:
+        NoSession: there is no account.
+        NoCryptoStore: its device's keys are not there.
+        StoreUnusable, SecretsUnusable: the file cannot be read or opened.
+    """
+    ways, stamp = ways or Ways(), file.stamp()
+    account = file.read()
+    if account is None:
+        raise _none()
+    _learn(ways, account)
+    session = Session(file, account, crypto_store.open_client(file.folder, account), ways, stamp)
+    try:
+        yield session
+    finally:
+        await session.close()
+
+
+class Session:
+    """One account at work. `client` stays the same object for as long as the session is open."""
+
+    def __init__(
+        self,
+        file: AccountFile,
+        account: Account,
+        client: nio.AsyncClient,
+        ways: Ways,
+        stamp: tuple[int, ...] | None,
+    ) -> None:
+        self.client = client
+        self.trouble = ""
+        """Why the bot is deaf, with its mend; empty while it is not."""
+        self._file, self._account, self._ways = file, account, ways
+        self._stamp = stamp
+        self._is_checked = False
+        self._renewed_at: float | None = None
+        self._tries = 0
+        self._early_at = 0.0
+        self._renewing = asyncio.Lock()
+
+    @property
+    def account(self) -> Account:
+        """As it is now."""
+        return self._account
+
+    async def ready(self) -> None:
+        """See to it that the session can be used: called before each sync, cheap when all is well.
+
+        Raises:
+            LoggedOut: the token is not valid any more: `renew` it.
+            DeviceMismatch, AccountClosed: a person is needed: `mended` waits for one.
+            SessionReplaced: the account file holds another account now.
+            Wait: the homeserver cannot be asked now.
+        """
+        if self._file.stamp() != self._stamp:
+            self._adopt()
+        await self._renew_early()
+        if not self._is_checked:
+            await self._check()
+            self._is_checked = True
+            self._well()
+
+    async def renew(self) -> None:
+        """Return once there is a valid token again, however long that takes.
+
+        Raises:
+            SessionReplaced: the account file holds another account now.
+        """
+        async with self._renewing:
+            self._hold_back()
+            self.client.access_token = ""
+            self._is_checked = False
+            if (
+                self._renewed_at is not None
+                and self._since(self._renewed_at) > self._pace.settled_s
+            ):
+                self._tries = 0
+            while not await self._renewed():
+                self._tries += 1
+            self._renewed_at = time.monotonic()
+
+    async def mended(self, error: ByOperator) -> None:
+        """Say why the bot is deaf, and return once it is worth another try: `ready` comes next."""
+        self._deaf(str(error))
+        self._is_checked = False
+        await self._rest(self._pace.longest_s)
+
+    async def close(self) -> None:
+        """Close connections and the crypto store."""
+        await self.client.close()
+        crypto_store.close(self.client)
+
+    @property
+    def _pace(self) -> Pace:
+        return self._ways.pace
+
+    async def _renewed(self) -> bool:
+        """One try; false, after a wait, where it came to nothing."""
+        if self._tries:
+            await self._rest(self._backoff_s())
+        if self._file.stamp() != self._stamp and self._adopt():
+            return True
+        try:
+            if self._stamp is None:
+                raise _none()
+            async with Homeserver.at(self._account.homeserver) as server:
+                return await self._by_refresh(server) or await self._by_password(server)
+        except SessionReplaced:
+            raise
+        except Wait as error:
+            self._deaf(f"The Matrix session ended and cannot be renewed now. {error}")
+            await self._rest(error.retry_after_s or 0.0)
+        except StoreUnusable as error:
+            # The disk may have space again soon.
+            self._deaf(str(error))
+        except ByOperator as error:
+            self._deaf(str(error))
+            await self._rest(self._pace.longest_s)
+        return False
+
+    async def _by_refresh(self, server: Homeserver) -> bool:
+        token = self._account.refresh_token
+        if not token:
+            return False
+        try:
+            login = await server.refresh(token)
+        except (LoggedOut, Refused) as error:
+            log.warning("The Matrix session cannot be refreshed: %s", error)
+            self._keep(refresh_token="")
+            return False
+        self._take(login)
+        return True
+
+    async def _by_password(self, server: Homeserver) -> bool:
+        account = self._account
+        if not self._ways.password:
+            self._deaf(
+                f"The homeserver has ended the session of {account.user_id}, and there is no password "
+                "to begin another with. Run `headway matrix login`, also while this process goes on."
+            )
+            await self._rest(self._pace.longest_s)
+            return False
+        try:
+            login = await server.login(
+                account.user_id, self._ways.password, account.device_id, DEVICE_NAME
+            )
+        except (LoggedOut, Refused) as error:
+            self._deaf(
+                f"The homeserver refuses the password of {account.user_id}, or has closed the account "
+                f"({error}) Set matrix_password anew and start again, or run `headway matrix login`."
+            )
+            await self._rest(self._pace.longest_s)
+            return False
+        if (login.user_id, login.device_id) != (account.user_id, account.device_id):
+            self._deaf(_other(account, login.user_id, login.device_id))
+            await self._rest(self._pace.longest_s)
+            return False
+        self._take(login)
+        return True
+
+    async def _renew_early(self) -> None:
+        """Before it runs out; where that fails, the token that there is serves to its end."""
+        account, now = self._account, self._ways.now()
+        ends_at = account.expires_at
+        if ends_at is None or not account.refresh_token or now < ends_at - self._pace.early_s:
+            return
+        if time.monotonic() < self._early_at:
+            return
+        try:
+            async with self._renewing:
+                if self._account is account:
+                    async with Homeserver.at(account.homeserver) as server:
+                        await self._by_refresh(server)
+                        # A token that lasts no longer than `early_s` is not renewed at each sync.
+                        lasts_s = (self._account.expires_at or now) - now
+                        self._early_at = time.monotonic() + lasts_s / 2
+        except (Wait, ByOperator) as error:
+            self._early_at = time.monotonic() + self._pace.look_s
+            log.warning("The Matrix session cannot be refreshed yet: %s", error)
+
+    async def _check(self) -> None:
+        """That the token is ours, and that the homeserver has our device's keys and no others."""
+        account = self._account
+        if not account.access_token:
+            raise LoggedOut("The Matrix session was ended here: headway matrix login")
+        async with Homeserver.at(account.homeserver) as server:
+            who = await server.whoami(account.access_token)
+            if who.user_id != account.user_id or who.device_id not in ("", account.device_id):
+                raise DeviceMismatch(_other(account, who.user_id, who.device_id))
+            there = await server.device_keys(
+                account.access_token, account.user_id, account.device_id
+            )
+        if there is None:
+            crypto_store.forget_uploads(self.client)
+        elif there != crypto_store.public_keys(self.client):
+            raise DeviceMismatch(
+                f"The homeserver has other keys of the device {account.device_id} than this state "
+                "folder: it was copied, or restored from before a new login. Restore the newest "
+                f"backup, or begin a new device: {NEW_DEVICE}"
+            )
+        await crypto_store.upload_keys(self.client)
+        if self._ways.signing is not None:
+            await self._sign(self._ways.signing)
+
+    async def _sign(self, signing: Signing) -> None:
+        try:
+            await signing(self.client, self._account)
+        except ByOperator as error:
+            # Others may not trust the device, and the doctor says so; that is no reason to be deaf.
+            log.warning("The Matrix device is not signed: %s", error)
+
+    def _adopt(self) -> bool:
+        """Take over what another process wrote; true where that is another token.
+
+        Raises:
+            SessionReplaced: it is another account.
+        """
+        stamp = self._file.stamp()
+        try:
+            account = self._file.read()
+        except ByOperator as error:
+            self._stamp = stamp
+            self._deaf(str(error))
+            return False
+        self._stamp = stamp
+        if account is None:
+            return False
+        mine = self._account
+        if (account.user_id, account.device_id) != (mine.user_id, mine.device_id):
+            raise SessionReplaced("The Matrix account is another one now.")
+        _learn(self._ways, account)
+        self._account = account
+        self.client.homeserver = account.homeserver
+        if account.access_token == mine.access_token:
+            return False
+        self.client.access_token = account.access_token
+        self._is_checked = False
+        return True
+
+    def _take(self, login: Login) -> None:
+        """A new token: on the disk first."""
+        ends_at = None if login.lasts_s is None else self._ways.now() + login.lasts_s
+        self._keep(
+            access_token=login.access_token,
+            # One that is not replaced goes on being valid.
+            refresh_token=login.refresh_token or self._account.refresh_token,
+            expires_at=ends_at,
+        )
+        self.client.access_token = login.access_token
+
+    def _keep(self, **changes: object) -> None:
+        try:
+            account = self._file.change(**changes)
+        except KeyError as error:
+            raise _none() from error
+        _learn(self._ways, account)
+        self._account = account
+        self._stamp = self._file.stamp()
+
+    async def _rest(self, wait_s: float) -> None:
+        """Wait, but no longer than until the account file is changed."""
+        until = time.monotonic() + wait_s
+        # Another process changes it: there is nobody to ring.
+        while (left := until - time.monotonic()) > 0 and self._file.stamp() == self._stamp:  # noqa: ASYNC110
+            await asyncio.sleep(min(left, self._pace.look_s))
+
+    def _backoff_s(self) -> float:
+        wait_s = min(self._pace.first_s * 2.0 ** min(self._tries - 1, 30), self._pace.longest_s)
+        return wait_s * random.uniform(0.75, 1.25)
+
+    def _hold_back(self) -> None:
+        """A session that is lost as soon as it is there waits as one that does not come about."""
+        if self._renewed_at is not None and self._since(self._renewed_at) < self._pace.settled_s:
+            self._tries += 1
+
+    def _since(self, at: float) -> float:
+        return time.monotonic() - at
+
+    def _deaf(self, why: str) -> None:
+        if why != self.trouble:
+            log.error("%s", why)
+        self.trouble = why
+
+    def _well(self) -> None:
+        if self.trouble:
+            log.warning("The Matrix session of %s is there again.", self._account.user_id)
+        self.trouble = ""
+
+
+async def wait_for_account(file: AccountFile, look_s: float = LOOK_S) -> None:
+    """Return once there is an account file that differs from now; for who waits for a login."""
+    seen = file.stamp()
+    while file.stamp() == seen:  # noqa: ASYNC110 - another process changes it
+        await asyncio.sleep(look_s)
+
+
+def _learn(ways: Ways, account: Account) -> None:
+    for name, value in account.secrets.items():
+        ways.learn(name, value)
+
+
+def _none() -> NoSession:
+    return NoSession("There is no Matrix account. Log in: headway matrix login")
+
+
+def _other(account: Account, user_id: str, device_id: str) -> str:
+    return (
+        f"The homeserver says that the session is {user_id} {device_id or '(no device)'}, and the "
+        f"account file says {account.user_id} {account.device_id}. Put the right file back from a "
+        f"backup, or begin a new device: {NEW_DEVICE}"
+    )
