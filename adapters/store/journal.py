@@ -7,6 +7,7 @@ from typing import Any, Final
 from sqlalchemy import bindparam, select
 
 from adapters.store import codec, queries
+from adapters.store.attachments import write_shared
 from adapters.store.bounds import Bounds
 from adapters.store.moves import (
     Move,
@@ -177,6 +178,9 @@ class StoreJournal:
             write_contents(writes, goal.session, unit.contents, at, unit.events)
         write_moves(writes, moves, self._limits_hash, watch.here.room)
         watch.write(writes, moves)
+        if unit.files:
+            shared = ((move.after, move.entry) for move in moves)
+            write_shared(writes, shared, unit.files, at)
         if unit.tasks is not None and not fenced:
             write_tasks(writes, after, unit.tasks, at)
         if not fenced:

@@ -7,6 +7,7 @@ from sqlalchemy import bindparam, exists, select, text
 
 from adapters.store import queries
 from adapters.store.arrivals import read_waiting, take_in
+from adapters.store.attachments import read_files
 from adapters.store.incidents import open_incident
 from adapters.store.journal import check_waiting, write_handled
 from adapters.store.moves import write_reply
@@ -281,6 +282,7 @@ def _take(tx: Transaction, row: Row, now: float) -> Due:
         state="unknown" if was_unknown else "claimed",
         created_at=created_at,
         may_differ=bool(may_differ),
+        files=read_files(tx, (key,)).get(key, ()) if kind == "file" else (),
     )
 
 

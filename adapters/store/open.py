@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from adapters.store.attachments import StoreAttachments
 from adapters.store.doors import StoreDoors
 from adapters.store.figures import StoreFigures
 from adapters.store.forgetting import StoreForgetting
@@ -55,6 +56,7 @@ class Store:
     people: StorePeople
     doors: StoreDoors
     positions: StorePositions
+    attachments: StoreAttachments
     holds: StoreHolds
     incidents: StoreIncidents
     forgetting: StoreForgetting
@@ -114,6 +116,7 @@ async def open_store(
             people=StorePeople(writer, readers),
             doors=StoreDoors(writer, readers),
             positions=StorePositions(writer, readers),
+            attachments=StoreAttachments(readers),
             holds=StoreHolds(writer, readers, journal.apply),
             incidents=StoreIncidents(writer, readers),
             forgetting=StoreForgetting(writer, readers),

@@ -19,6 +19,7 @@ from bot.goals.events import (
     DecisionAsked,
     DecisionExpired,
     DecisionReminded,
+    FileShared,
     GatesRan,
     GoalOpened,
     HoldEnded,
@@ -85,7 +86,7 @@ def follow(writes: Writes, goal: Goal, entry: Entry) -> None:
             | NoteLeft() | Compacted() | MessageReceived() | GatesRan() | WaitFired() | WaitChecked()
             | DecisionAnswered() | DecisionExpired() | DecisionReminded() | Paused() | Stopped()
             | Resumed() | Cancelled() | ObjectiveEdited() | BudgetSet() | OwnerLost() | HoldEnded()
-            | CapReached() | Undone() | RoomWasLost()
+            | CapReached() | Undone() | RoomWasLost() | FileShared()
         ):  # fmt: skip
             pass
 

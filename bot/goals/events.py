@@ -118,6 +118,17 @@ class NoteLeft:
 
 
 @dataclass(frozen=True, slots=True)
+class FileShared:
+    """The agent gives a file to the people of the thread."""
+
+    file: str
+    """SHA-256 of its bytes; its name is in the unit."""
+    caption: str = ""
+    """Content hash of what is said with it."""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Compacted:
     """The transcript up to and with journal entry `upto` is replaced by a summary."""
 
@@ -354,6 +365,7 @@ Event = (
     | DecisionAsked
     | TasksPlanned
     | NoteLeft
+    | FileShared
     | Compacted
     | MessageReceived
     | TurnEnded
@@ -385,6 +397,7 @@ BOOKINGS = (CallSettled, CallReleased, CallLost)
 
 WORKERS = (
     TurnStarted, TurnResumed, CallStarted, CapReached, ToolStarted, ToolEnded, WaitAsked,
-    DecisionAsked, TasksPlanned, NoteLeft, Compacted, TurnEnded, GatesRan, Audited, AuditFailed,
+    DecisionAsked, TasksPlanned, NoteLeft, FileShared, Compacted, TurnEnded, GatesRan, Audited,
+    AuditFailed,
 )  # fmt: skip
 """Written under a lease; the rest is written by people, timers and the store."""

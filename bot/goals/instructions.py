@@ -10,7 +10,9 @@ from typing import Literal
 
 from bot.goals.goal import Decision, Wait
 
-PostKind = Literal["decision", "reminder", "blocked", "over_budget", "complete", "answer", "notice"]
+PostKind = Literal[
+    "decision", "reminder", "blocked", "over_budget", "complete", "answer", "file", "notice"
+]
 
 
 @dataclass(frozen=True, slots=True)

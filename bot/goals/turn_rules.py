@@ -9,6 +9,7 @@ from bot.goals.events import (
     CallStarted,
     Compacted,
     DecisionAsked,
+    FileShared,
     NoteLeft,
     TasksPlanned,
     ToolEnded,
@@ -133,6 +134,12 @@ def tasks_planned(goal: Goal, event: TasksPlanned, limits: Limits) -> Moved:
 def note_left(goal: Goal, event: NoteLeft, limits: Limits) -> Moved:
     """It heads what the person gets if this turn completes the goal; the last one counts."""
     return Moved(replace(goal, finish_note=event.content), "kept")
+
+
+def file_shared(goal: Goal, event: FileShared, limits: Limits) -> Moved:
+    """It is posted; the goal's row does not change."""
+    post = Post("file", f"file:{goal.seq + 1}", content=event.caption)
+    return Moved(goal, "file_shared", (post,))
 
 
 def kept(goal: Goal, event: Compacted, limits: Limits) -> Moved:

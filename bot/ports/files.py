@@ -5,9 +5,11 @@ Rule 1: bytes are on the disk before anything names them. What nothing names goe
 Rule 2: what is read is what was kept, or an error.
 """
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Collection
+from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
+
+from bot.ports.chat import Attachment
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,19 @@ class Kept:
 
     hash: str
     size: int
+
+
+class Attachments(Protocol):
+    """Which files there are. Those that came are written by the inbox, those shared by the journal."""
+
+    async def of_session(self, session: str) -> Mapping[str, tuple[Attachment, ...]]:
+        """The files that came in a session's thread, by the message that brought them."""
+
+    async def of_goal(self, goal: str) -> tuple[Attachment, ...]:
+        """The files that a goal has shared, in their order."""
+
+    async def named(self) -> frozenset[str]:
+        """The hashes of all files that anything names."""
 
 
 class Files(Protocol):

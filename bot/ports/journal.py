@@ -18,6 +18,7 @@ from bot.goals.events import Event, GoalOpened
 from bot.goals.goal import Goal
 from bot.goals.instructions import Instruction
 from bot.goals.machine import Entry
+from bot.ports.chat import Attachment
 
 TaskState = Literal["open", "doing", "done", "dropped"]
 
@@ -55,7 +56,7 @@ class Unit:
 
     `epoch` is the writer's lease (None: a person, a timer or the store itself). `tasks` replaces
     the goal's list. `handled` are inbox messages whose consequence this is, `reply` is what is said
-    to them. `urgent` goes to the head of the queue.
+    to them. `files` are those that its events share. `urgent` goes to the head of the queue.
     """
 
     goal: str
@@ -66,6 +67,7 @@ class Unit:
     handled: tuple[str, ...] = ()
     reply: "Reply | None" = None
     urgent: bool = False
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from bot.goals.goal import Goal
-from bot.ports.chat import Arrival, Incoming, Network, Place, Removed, Speaker
+from bot.ports.chat import Arrival, Attachment, Incoming, Network, Place, Removed, Speaker
 from bot.ports.incidents import Alert
 from bot.ports.people import NOTHING, Answer
 from bot.ports.positions import Position
@@ -50,6 +50,7 @@ class Due:
     created_at: float = 0.0
     may_differ: bool = False
     """The rows were restored: what is there under this key may say something else."""
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
-"""Files in memory."""
+"""Files in memory, and which there are."""
 
 import hashlib
 import io
-from collections.abc import AsyncIterable, Awaitable, Callable, Collection
-from typing import BinaryIO
+from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping
+from typing import Any, BinaryIO
 
 from bot.errors import BadInput, Refused
+from bot.ports.chat import Attachment
 from bot.ports.files import Kept
 
 
@@ -44,3 +45,30 @@ class MemoryFiles:
         for hash in gone:
             del self.blobs[hash]
         return len(gone)
+
+
+class MemoryAttachments:
+    """Port Attachments, over the rows of a store in memory."""
+
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
+
+    async def of_session(self, session: str) -> Mapping[str, tuple[Attachment, ...]]:
+        place = self._rows.sessions[session]
+        messages = [row.received.message for row in self._rows.inbox.values()]
+        return {
+            one.id: one.files
+            for one in messages
+            if one.files
+            and (one.place.network, one.place.workspace, one.place.room)
+            == (place.network, place.workspace, place.room)
+            and place.thread in (one.id, one.place.thread)
+        }
+
+    async def of_goal(self, goal: str) -> tuple[Attachment, ...]:
+        keys = [key for key, row in self._rows.outbox.items() if row.due.goal == goal]
+        return tuple(one for key in keys for one in self._rows.files.get(key, ()))
+
+    async def named(self) -> frozenset[str]:
+        came = [row.received.message.files for row in self._rows.inbox.values()]
+        return frozenset(one.hash for files in (*came, *self._rows.files.values()) for one in files)

@@ -15,6 +15,7 @@ from bot.goals.events import (
     BOOKINGS,
     CallSettled,
     Event,
+    FileShared,
     GoalOpened,
     OwnerChanged,
     ToolEnded,
@@ -34,6 +35,7 @@ from bot.ports.chat import (
     EDIT,
     REACTION,
     Arrival,
+    Attachment,
     Incoming,
     Network,
     Place,
@@ -50,6 +52,7 @@ from bot.ports.people import NOTHING, Answer, Note, Subject
 from bot.ports.positions import Position, Sealed
 from bot.ports.records import DecisionRow, GoalRow, Parked, Spent, Trace
 from tests.doubles import store_folds as folds
+from tests.doubles.files import MemoryAttachments
 from tests.doubles.guard import Guard, MemoryHolds, MemoryIncidents
 from tests.doubles.people import MemoryDoors, MemoryPeople
 
@@ -98,6 +101,8 @@ class _Rows:
     people: dict[tuple[str, str], str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     sessions: dict[str, Place] = field(default_factory=dict)
+    files: dict[str, tuple[Attachment, ...]] = field(default_factory=dict)
+    """Of posts that share them."""
     positions: dict[tuple[str, str], str] = field(default_factory=dict)
     sealed: dict[str, tuple[tuple[str, str], Sealed]] = field(default_factory=dict)
     sequence: int = 0
@@ -140,6 +145,7 @@ class MemoryStore:
         self.people = MemoryPeople(self, clock)
         self.doors = MemoryDoors(self, self.people, clock)
         self.positions = MemoryPositions(rows)
+        self.attachments = MemoryAttachments(rows)
 
     def check(self, answer: Answer) -> None:
         """Raise IllegalMove where a message that is answered does not wait."""
@@ -220,6 +226,10 @@ class MemoryJournal:
             self._inbox.mark(unit.handled)
             if unit.tasks is not None:
                 self._rows.tasks[unit.goal] = unit.tasks
+            for file in unit.files:
+                for entry in entries:
+                    if isinstance(entry.event, FileShared) and entry.event.file == file.hash:
+                        self._rows.files[f"{after.id}:file:{entry.seq}"] = (file,)
         self._outbox.answer(*answer)
         return applied
 
@@ -636,6 +646,7 @@ class MemoryOutbox:
             shown = [one.due.remote for one in posts if one.due.remote]
             remote = shown[-1] if shown else ""
         was = row.state
+        row.due = replace(row.due, files=self._rows.files.get(row.due.key, ()))
         row.looked_up = was == "unknown"
         row.state, row.claimed_at = "claimed", now
         return replace(row.due, remote=remote, state="unknown" if was == "unknown" else "claimed")

@@ -27,6 +27,7 @@ from bot.goals.events import (
     DecisionExpired,
     DecisionReminded,
     Event,
+    FileShared,
     GatesRan,
     GoalOpened,
     HoldEnded,
@@ -182,6 +183,9 @@ class Draws:
 
     def NoteLeft(self) -> NoteLeft:  # noqa: N802
         return NoteLeft("h")
+
+    def FileShared(self) -> FileShared:  # noqa: N802
+        return FileShared("f", "h")
 
     def Compacted(self) -> Compacted:  # noqa: N802
         return Compacted("h", 1)

@@ -20,6 +20,7 @@ from bot.goals.events import (
     DecisionExpired,
     DecisionReminded,
     Event,
+    FileShared,
     GatesRan,
     GoalOpened,
     HoldEnded,
@@ -86,6 +87,7 @@ ROWS: Final[dict[str, Callable[[Life], Event]]] = {
     "asks approval": lambda life: DecisionAsked("d2", "approval", "another", "t"),
     "plans": lambda life: TasksPlanned("h", 2, 1, 1),
     "notes": lambda life: NoteLeft("h"),
+    "shares": lambda life: FileShared("f", "h"),
     "compacts": lambda life: Compacted("h", 3),
     "message": lambda life: a_message(),
     "turn ends": lambda life: TurnEnded("done", "r"),
@@ -128,6 +130,7 @@ asks person   | .         | =         | .         | .         | .         | .   
 asks approval | .         | deciding  | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
 plans         | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
 notes         | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+shares        | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
 compacts      | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
 message       | =         | =         | ready     | ready     | =         | =            | =         | =              | =              | !ordinary       | !ordinary       | !ordinary       | !ordinary       | ready     | !over_budget | !ordinary | !ordinary
 turn ends     | =         | auditing  | .         | .         | .         | .            | .         | .              | .              | =               | =               | =               | =               | =         | =            | =         | =
