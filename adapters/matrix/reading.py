@@ -92,18 +92,6 @@ class Reader:
         content = _dict(event.get("content"))
         return self._sender_key(room, content.get("session_id")) is not None
 
-    async def overhear(self, read: Read, room: str) -> None:
-        """Give an event that came encrypted to the callbacks of nio, as it would itself."""
-        known = self._client.rooms.get(room)
-        if not read.is_sealed or read.is_shut or known is None:
-            return
-        for callback in self._client.event_callbacks:
-            try:
-                event = nio.Event.parse_decrypted_event(dict(read.source))
-                await callback.async_execute(event, known)
-            except Exception as error:  # noqa: BLE001 - as above
-                log.warning("An event of %s is not passed on: %s", room, type(error).__name__)
-
     async def _take_room(self, room: str, info: Json) -> None:
         events = _list(_dict(info.get("timeline")).get("events"))
         clear = [one for one in events if _dict(one).get("type") != ENCRYPTED]

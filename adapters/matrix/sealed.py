@@ -8,7 +8,6 @@ Rule 3: after a minute one notice for each sender and session, where it was said
         are given up.
 """
 
-import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable
@@ -32,7 +31,7 @@ KEPT_MOST: Final = 2_000
 """Beyond it the oldest are given up: somebody fills our store."""
 ASKED_AT_ONCE: Final = 50
 
-AskForKey = Callable[[nio.MegolmEvent], Awaitable[None]]
+AskForKey = Callable[[nio.MegolmEvent], Awaitable[object]]
 
 
 class TellUnreadable(Protocol):
@@ -199,18 +198,6 @@ class SealedEvents:
         place = Place(NETWORK, self._workspace, room, one.thread)
         speaker = Speaker(one.sender, self._name_of(room, one.sender))
         await self._tell(place, speaker, f"{room}:{one.sender}:{one.sealed.key}")
-
-
-async def ask_own_devices(client: nio.AsyncClient, event: nio.MegolmEvent) -> None:
-    """Ask the account's other devices for a key; once a session."""
-    try:
-        await client.request_room_key(event)
-    except nio.LocalProtocolError:
-        # It was asked for already.
-        return
-    except (TimeoutError, OSError) as error:
-        log.info("A key cannot be asked for: %s", type(error).__name__)
-    await asyncio.sleep(0)
 
 
 def _event(one: Sealed) -> dict[str, Any]:
