@@ -1,6 +1,6 @@
 """The journal of goals in the database."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from adapters.store.moves import (
     write_tasks,
 )
 from adapters.store.readers import Readers
+from adapters.store.roots import write_root
 from adapters.store.slots import LOCK, let_go, opening
 from adapters.store.statements import Reader, Row, Writes
 from adapters.store.tallies import NO_GUARD, Guard, Watch, here_of
@@ -34,6 +35,7 @@ from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
 from bot.goals.machine import Entry
 from bot.ports.journal import Applied, Content, Line, Reply, Task, Unit
+from bot.ports.mail import NEW
 
 _E, _C, _G, _T = queries.EVENT, queries.CONTENT, queries.GOAL, queries.TASK
 LINE: Final = (
@@ -60,7 +62,7 @@ _TASKS: Final = (
     .order_by(_T.c.position)
 )
 _SESSION: Final = (
-    select(queries.SESSION.c.id).where(queries.SESSION.c.id == bindparam("of_session"))
+    select(queries.SESSION.c.thread).where(queries.SESSION.c.id == bindparam("of_session"))
 ).with_for_update()
 _PERSON: Final = select(queries.PERSON.c.id).where(queries.PERSON.c.id == bindparam("of_person"))
 
@@ -84,6 +86,7 @@ class StoreJournal:
         contents: Sequence[Content],
         handled: tuple[str, ...] = (),
         reply: Reply | None = None,
+        root: Callable[[Applied], str] | None = None,
     ) -> Applied:
         """Write a goal's first entry, with the next number (an `ask` has 0).
 
@@ -95,7 +98,7 @@ class StoreJournal:
         """
 
         def job(tx: Transaction) -> Applied:
-            _check_opening(tx, opened)
+            thread = _check_opening(tx, opened)
             check_waiting(tx, handled)
             at = tx.now()
             event = replace(opened, number=_next_number(tx, opened), at=at)
@@ -110,6 +113,8 @@ class StoreJournal:
             write_handled(writes, handled, at)
             applied = Applied(moved.goal, (entry,), moved.instructions)
             write_answer(writes, reply, applied, at)
+            if root is not None and thread.startswith(NEW):
+                write_root(writes, event.session, thread, root(applied), at, event.goal)
             tx.write(writes)
             return applied
 
@@ -154,6 +159,11 @@ class StoreJournal:
     async def tasks(self, goal: str) -> tuple[Task, ...]:
         """The goal's task list, in its order."""
         return await self._readers.glance(lambda reader: _read_tasks(reader, goal))
+
+    def forget_bounds(self) -> None:
+        """What the caps' scopes have spent is read anew: sums were moved."""
+        if self._bounds is not None:
+            self._bounds.forget()
 
     def apply(self, tx: Transaction, unit: Unit) -> Applied:
         """`commit`, as a part of what else the transaction writes. Raises as `commit`."""
@@ -248,8 +258,10 @@ def write_handled(writes: Writes, messages: Iterable[str], at: float) -> None:
         writes.add(queries.HANDLE, of_id=message, state="handled", handled_at=at)
 
 
-def _check_opening(tx: Transaction, opened: GoalOpened) -> None:
-    if tx.one(_SESSION, of_session=opened.session) is None:
+def _check_opening(tx: Transaction, opened: GoalOpened) -> str:
+    """Raise where it cannot be opened; returns the session's thread."""
+    session = tx.one(_SESSION, of_session=opened.session)
+    if session is None:
         raise KeyError(f"There is no session {opened.session}: begin it first.")
     if tx.one(_PERSON, of_person=opened.owner) is None:
         raise KeyError(f"There is no person {opened.owner}: make them known first.")
@@ -259,6 +271,7 @@ def _check_opening(tx: Transaction, opened: GoalOpened) -> None:
         raise IllegalMove(f"Goal {opened.goal} is there already.")
     if opened.kind == "goal" and tx.one(queries.LIVE_GOAL, of_session=opened.session) is not None:
         raise Refused("This thread has a live goal already: end it first.", code="one_goal")
+    return str(session[0])
 
 
 def _next_number(tx: Transaction, opened: GoalOpened) -> int:

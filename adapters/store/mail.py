@@ -1,7 +1,7 @@
 """Messages in and out, as rows."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, exists, select, text
 
@@ -16,6 +16,7 @@ from adapters.store.places import place_of
 from adapters.store.positions import write_position
 from adapters.store.readers import Readers
 from adapters.store.removals import take_back
+from adapters.store.roots import IS_SENDABLE, REVIVE, ROOT, settle_root
 from adapters.store.statements import Row, Writes
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
@@ -57,6 +58,7 @@ _CLAIM: Final = (
         text("outbox.state <> 'claimed'"),
         text("NOT EXISTS (SELECT 1 FROM hold WHERE hold.scope = 'restore')"),
         _O.c.not_before <= bindparam("of_now"),
+        IS_SENDABLE,
         ~exists().where(
             _ahead.c.session == _O.c.session,
             text(_OPEN.format("ahead")),
@@ -79,7 +81,11 @@ _SENT: Final = queries.set_in(_O, "state", "remote").where(_OF_KEY)
 _UNKNOWN: Final = queries.set_in(_O, "state", "looked_up").where(_OF_KEY)
 _FAILED: Final = queries.set_in(_O, "state", "why").where(_OF_KEY)
 _LATER: Final = queries.set_in(_O, "state", "not_before").where(_OF_KEY)
-_FOUND: Final = select(_O.c.goal, _O.c.kind, _O.c.looked_up).where(_OF_KEY).with_for_update()
+_FOUND: Final = (
+    select(_O.c.goal, _O.c.kind, _O.c.looked_up, _O.c.session, _O.c.state, _O.c.claimed_at)
+    .where(_OF_KEY)
+    .with_for_update()
+)
 _VOID_OF: Final = queries.set_in(_O, "state").where(
     text(_OPEN.format("outbox")),
     text("outbox.state = 'claimed'"),
@@ -182,6 +188,7 @@ class StoreOutbox:
             tx.alone(f"outbox.{network}")
             now = tx.now()
             tx.run(_STALE, of_before=now - CLAIM_S, state="unknown")
+            tx.run(REVIVE, state="pending")
             # Two rows of a thread can be free at once (a status edit and a post).
             rows = tx.all(query, of_network=network, of_now=now, of_limit=2 * limit, **of)
             first = {row[3]: row for row in reversed(rows)}
@@ -217,11 +224,15 @@ class StoreOutbox:
         """It is there, under this remote id."""
 
         def job(tx: Transaction) -> None:
-            goal, kind, _ = _found(tx, key)
+            row = _taken(tx, key)
+            if row is None:
+                return
             tx.run(_SENT, of_key=key, state="sent", remote=remote)
-            if kind == "status":
+            if row.kind == "status":
                 # Only the last one says which message is to be edited.
-                tx.run(_OLD_STATUS, of_goal=goal, of_key=key)
+                tx.run(_OLD_STATUS, of_goal=row.goal, of_key=key)
+            if row.kind == ROOT:
+                settle_root(tx, row.session, remote)
 
         await self._writer.do(job)
 
@@ -229,8 +240,8 @@ class StoreOutbox:
         """It may be there: the next claim of it looks it up."""
 
         def job(tx: Transaction) -> None:
-            _found(tx, key)
-            tx.run(_UNKNOWN, of_key=key, state="unknown", looked_up=True)
+            if _taken(tx, key) is not None:
+                tx.run(_UNKNOWN, of_key=key, state="unknown", looked_up=True)
 
         await self._writer.do(job)
 
@@ -238,7 +249,8 @@ class StoreOutbox:
         """It cannot be sent; later rows pass, and the incident is opened with it."""
 
         def job(tx: Transaction) -> None:
-            _found(tx, key)
+            if _taken(tx, key) is None:
+                return
             tx.run(_FAILED, of_key=key, state="failed", why=why)
             if alert is not None:
                 open_incident(tx, alert)
@@ -249,9 +261,12 @@ class StoreOutbox:
         """Try again after `delay_s`; one that was being looked up is looked up again."""
 
         def job(tx: Transaction) -> None:
-            goal, kind, looked_up = _found(tx, key)
-            state = "unknown" if looked_up else "pending"
-            if state == "pending" and kind == "status" and tx.one(_PENDING_STATUS, of_goal=goal):
+            row = _taken(tx, key)
+            if row is None:
+                return
+            state = "unknown" if row.looked_up else "pending"
+            is_edit = state == "pending" and row.kind == "status"
+            if is_edit and tx.one(_PENDING_STATUS, of_goal=row.goal):
                 # A newer edit waits already, and tells all that this one would.
                 state = "superseded"
             tx.run(_LATER, of_key=key, state=state, not_before=tx.now() + delay_s)
@@ -269,7 +284,7 @@ def _take(tx: Transaction, row: Row, now: float) -> Due:
     remote, state, created_at, may_differ = rest
     was_unknown = state == "unknown" or bool(may_differ)
     tx.run(_TAKE, of_key=key, state="claimed", claimed_at=now, looked_up=was_unknown)
-    place = place_of(network, workspace, room, thread)
+    place = place_of(network, workspace, room, "" if kind == ROOT else thread)
     return Due(
         key=key,
         kind=kind,
@@ -298,8 +313,21 @@ def _edited(tx: Transaction, kind: str, goal: str | None, key: str) -> str:
     return row[0] if row else ""
 
 
-def _found(tx: Transaction, key: str) -> Row:
+class _Taken(NamedTuple):
+    """A row that was given to somebody to send."""
+
+    goal: str | None
+    kind: str
+    looked_up: bool
+    session: str
+    state: str
+    claimed_at: float
+
+
+def _taken(tx: Transaction, key: str) -> _Taken | None:
+    """The row; None where it waits to be sent anew, because its room was replaced meanwhile."""
     row = tx.one(_FOUND, of_key=key)
     if row is None:
         raise KeyError(f"There is no message {key} in the outbox.")
-    return row
+    found = _Taken(*row)
+    return None if found.state == "pending" and found.claimed_at else found

@@ -1,6 +1,7 @@
 """People, rooms and threads, as rows."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
@@ -9,13 +10,14 @@ from sqlalchemy import bindparam, select, text
 from adapters.store import codec, queries
 from adapters.store.places import place_of, see_person, see_room, see_session
 from adapters.store.readers import Readers
+from adapters.store.roots import see_new
 from adapters.store.statements import Reader, Row, Statement
 from adapters.store.threads import read_posted
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.goals.goal import Goal, State
 from bot.ports.chat import Network, Place, Speaker
-from bot.ports.mail import Posted, Thread
+from bot.ports.mail import NEW, Posted, Thread
 
 _G, _S, _R, _P = queries.GOAL, queries.SESSION, queries.ROOM, queries.PERSON
 
@@ -68,6 +70,17 @@ class StoreRooms:
         def job(tx: Transaction) -> Thread:
             see_session(tx, see_room(tx, place), place.thread, "thread", tx.now())
             thread = _read_thread(tx, place)
+            assert thread is not None
+            return thread
+
+        return await self._writer.do(job)
+
+    async def begin_new(self, place: Place, of: str) -> Thread:
+        """A session in a thread that begins in the main timeline with a message of ours."""
+
+        def job(tx: Transaction) -> Thread:
+            see_new(tx, place, of)
+            thread = _read_thread(tx, replace(place, thread=f"{NEW}{of}"))
             assert thread is not None
             return thread
 

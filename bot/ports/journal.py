@@ -137,10 +137,13 @@ class Journal(Protocol):
         contents: Sequence[Content],
         handled: tuple[str, ...] = (),
         reply: Reply | None = None,
+        root: Callable[[Applied], str] | None = None,
     ) -> Applied:
         """Write a goal's first entry; the store gives it its number (an `ask` has 0).
 
-        `handled` are the inbox messages that it came from, `reply` is what is said to them.
+        `handled` are the inbox messages that it came from, `reply` is what is said to them. `root`
+        gives the first message of the session's thread: it is posted where the thread has none
+        (`Rooms.begin_new`; a session whose room moved after its goals had ended), and else is not.
 
         Raises:
             Refused: code `one_goal`: the session has a live goal.

@@ -7,9 +7,9 @@ Rule 2: a message out is claimed before the network is touched; a claim older th
         *unknown*, looked up and never simply sent again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from bot.goals.goal import Goal
 from bot.ports.chat import Arrival, Attachment, Incoming, Network, Place, Removed, Speaker
@@ -17,6 +17,8 @@ from bot.ports.incidents import Alert
 from bot.ports.people import NOTHING, Answer
 from bot.ports.positions import Position
 
+NEW: Final = "new:"
+"""What the thread of a session begins with until the first message of the thread is there."""
 OutState = Literal["pending", "claimed", "sent", "unknown", "failed", "superseded"]
 
 
@@ -33,8 +35,9 @@ class Received:
 class Due:
     """A row of the outbox that is to be sent now.
 
-    `kind` is a `PostKind`, `status`, `card` (edit of a decision's card) or `reply` (to a command).
-    `reason` and `content` are those of the instruction; a `reply` has its text in `content` too.
+    `kind` is a `PostKind`, `status`, `card` (edit of a decision's card), `reply` (to a command) or
+    `root` (first message of a thread: it stands in the room's main timeline). `reason` and `content`
+    are those of the instruction; a `reply` and a `root` have their text in `content` too.
     """
 
     key: str
@@ -60,6 +63,11 @@ class Thread:
     session: str
     place: Place
     goal: str = ""
+
+    @property
+    def has_root(self) -> bool:
+        """False while the thread's first message is not there; `place.thread` is no network's then."""
+        return not self.place.thread.startswith(NEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +161,25 @@ class Rooms(Protocol):
 
     async def begin(self, place: Place) -> Thread:
         """A new session in that thread, or the one that is there."""
+
+    async def begin_new(self, place: Place, of: str) -> Thread:
+        """A session in a thread that begins in the room's main timeline with a message of ours.
+
+        `of` is the id of the message because of which it begins: for it there is one such session.
+        The root is queued by `Journal.open` in the transaction that opens the session's goal. Until it
+        is there, all that is to be said in the session waits behind it.
+        """
+
+    async def move(
+        self, old: Place, to: str, root: Callable[[Goal], str], answer: Answer = NOTHING
+    ) -> tuple[Goal, ...]:
+        """A room was replaced by the room `to`: what was in it lives there; returns its live goals.
+
+        Settings, holds, the allow-list's entries and the day's sums come along; what is set for the new
+        room already counts. Each live goal begins a new thread with the text that `root` gives, its
+        status and its open decision are posted there anew; what is to be said still is said in the new
+        room. A room that is not known, or moved before, has no goals. Read the allow-list anew then.
+        """
 
     async def goals(
         self, *, states: tuple[str, ...] = (), room: Place | None = None, number: int | None = None

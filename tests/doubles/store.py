@@ -6,7 +6,7 @@ Rule 2: nothing here awaits in the middle of a change: the event loop is its tra
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.errors import IllegalMove, Refused
@@ -47,7 +47,7 @@ from bot.ports.clock import Clock
 from bot.ports.doors import Heeded
 from bot.ports.incidents import Alert
 from bot.ports.journal import Applied, Content, EndpointRow, Lease, Line, Reply, Task, Unit
-from bot.ports.mail import Due, OutState, Posted, Received, Thread
+from bot.ports.mail import NEW, Due, OutState, Posted, Received, Thread
 from bot.ports.people import NOTHING, Answer, Note, Subject
 from bot.ports.positions import Position, Sealed
 from bot.ports.records import DecisionRow, GoalRow, Parked, Spent, Trace
@@ -71,6 +71,11 @@ class _Out:
     state: OutState = "pending"
     claimed_at: float = 0.0
     looked_up: bool = False
+
+    @property
+    def is_anew(self) -> bool:
+        """Its room was replaced while it was on its way."""
+        return self.state == "pending" and self.claimed_at > 0
 
 
 @dataclass(slots=True)
@@ -105,11 +110,19 @@ class _Rows:
     """Of posts that share them."""
     positions: dict[tuple[str, str], str] = field(default_factory=dict)
     sealed: dict[str, tuple[tuple[str, str], Sealed]] = field(default_factory=dict)
+    beside: set[str] = field(default_factory=set)
+    """Sessions in whose place another one is found."""
     sequence: int = 0
 
     def next(self) -> int:
         self.sequence += 1
         return self.sequence
+
+    def say_again(self, was: Place, now: Place) -> None:
+        for row in self.inbox.values():
+            said = row.received.message
+            if said.place == was:
+                row.received = replace(row.received, message=replace(said, place=now))
 
     def read_upto(self, upto: Position) -> None:
         account = (upto.network, upto.workspace)
@@ -178,6 +191,7 @@ class MemoryJournal:
         contents: Sequence[Content],
         handled: tuple[str, ...] = (),
         reply: Reply | None = None,
+        root: Callable[[Applied], str] | None = None,
     ) -> Applied:
         """Write a goal's first entry."""
         rows = self._rows
@@ -197,10 +211,12 @@ class MemoryJournal:
         entry = machine.entry(None, event, moved)
         applied = Applied(moved.goal, (entry,), moved.instructions)
         answer = _answer(reply, applied)
+        first = root(applied) if root is not None else ""
         self._keep(moved.goal, (entry,), contents)
         self._inbox.mark(handled)
         self._post(None, moved.goal, moved.instructions, event.at)
         self._outbox.answer(*answer)
+        self._outbox.begin(event.session, first, event.goal)
         return applied
 
     async def commit(self, unit: Unit) -> Applied:
@@ -530,9 +546,12 @@ class MemoryOutbox:
         if "restore" in self._guard.holds:
             return ()
         closed = {row.due.session for row in rows if row.state == "claimed"}
+        self._revive(rows)
         for row in rows:
             session = row.due.session
-            place = row.due.place
+            place = self._rows.sessions[session]
+            if place.thread.startswith(NEW) and row.due.kind != "root":
+                continue
             if row.state not in ("pending", "unknown") or place.network != network:
                 continue
             if workspace not in (None, place.workspace):
@@ -578,28 +597,66 @@ class MemoryOutbox:
 
     async def sent(self, key: str, remote: str) -> None:
         """It is there."""
-        row = self._rows.outbox[key]
+        row, sessions = self._rows.outbox[key], self._rows.sessions
+        if row.is_anew:
+            return
         row.state, row.due = "sent", replace(row.due, remote=remote)
+        session = row.due.session
+        was = sessions[session]
+        if row.due.kind == "root" and was.thread.startswith(NEW):
+            now = replace(was, thread=remote)
+            for other in [id for id, place in sessions.items() if place == now]:
+                self._rows.beside.add(other)
+            sessions[session] = now
+            self._rows.say_again(was, now)
 
     async def unknown(self, key: str) -> None:
         """It may be there."""
         row = self._rows.outbox[key]
-        row.state, row.looked_up = "unknown", True
+        if not row.is_anew:
+            row.state, row.looked_up = "unknown", True
 
     async def failed(self, key: str, why: str, alert: Alert | None = None) -> None:
         """It cannot be sent."""
-        self._rows.outbox[key].state = "failed"
-        self.raised(alert)
+        row = self._rows.outbox[key]
+        if not row.is_anew:
+            row.state = "failed"
+            self.raised(alert)
 
     async def later(self, key: str, delay_s: float) -> None:
         """Try again."""
         row = self._rows.outbox[key]
+        if row.is_anew:
+            return
         row.not_before = self._clock.now() + delay_s
         row.state = "unknown" if row.looked_up else "pending"
         if row.due.kind == "status" and row.state == "pending":
             pending = [one for one in self._status_of(row.due.goal) if one.state == "pending"]
             if len(pending) > 1:
                 row.state = "superseded"
+
+    def begin(self, session: str, text: str, goal: str) -> None:
+        """Queue the first message of a thread that has none."""
+        thread = self._rows.sessions[session].thread
+        if not (text and thread.startswith(NEW)):
+            return
+        content = Content(text)
+        self._rows.contents.setdefault((session, content.hash), content)
+        key = f"root:{thread.removeprefix(NEW)}"
+        self._queue(key, "root", goal, session, "", content.hash)
+
+    def _revive(self, rows: Iterable[_Out]) -> None:
+        """A root that was refused is tried again when something is to be said after it."""
+        for row in rows:
+            if row.due.kind == "root" and row.state == "failed":
+                newer = [
+                    one
+                    for one in rows
+                    if one.due.session == row.due.session
+                    and one.state in ("pending", "unknown")
+                    and one.due.created_at > row.claimed_at
+                ]
+                row.state = "pending" if newer else "failed"
 
     def add(self, key: str, kind: str, goal: Goal, reason: str, content: str) -> None:
         """Queue one message of a goal."""
@@ -649,7 +706,11 @@ class MemoryOutbox:
         row.due = replace(row.due, files=self._rows.files.get(row.due.key, ()))
         row.looked_up = was == "unknown"
         row.state, row.claimed_at = "claimed", now
-        return replace(row.due, remote=remote, state="unknown" if was == "unknown" else "claimed")
+        place = self._rows.sessions[row.due.session]
+        if row.due.kind == "root":
+            place = replace(place, thread="")
+        state: OutState = "unknown" if was == "unknown" else "claimed"
+        return replace(row.due, place=place, remote=remote, state=state)
 
     def _queue(
         self,
@@ -698,8 +759,15 @@ class MemoryRooms:
 
     async def thread(self, place: Place) -> Thread | None:
         """The session that lives there."""
-        found = [id for id, there in self._rows.sessions.items() if there == place]
-        return _thread(self._rows, found[0]) if found else None
+        rows = self._rows
+        found = [
+            id for id, there in rows.sessions.items() if there == place and id not in rows.beside
+        ]
+        return _thread(rows, found[0]) if found else None
+
+    async def begin_new(self, place: Place, of: str) -> Thread:
+        """A session of a thread that begins with a message of ours."""
+        return await self.begin(replace(place, thread=f"{NEW}{of}"))
 
     async def begin(self, place: Place) -> Thread:
         """A session there."""

@@ -7,6 +7,7 @@ from adapters.store.tables.root import SERIAL, Table
 
 _OPEN = "state IN ('pending', 'claimed', 'unknown')"
 _THERE = "remote <> ''"
+_REFUSED = "kind = 'root' AND state = 'failed'"
 _ANSWERS = "reply_to <> ''"
 _ONE_STATUS = "kind = 'status' AND state = 'pending'"
 
@@ -51,6 +52,8 @@ class Outbox(Table, table=True):
         Index("one_pending_status", "goal", unique=True,
               sqlite_where=text(_ONE_STATUS), postgresql_where=text(_ONE_STATUS)),
         Index("outbox_goal", "goal", "kind"),
+        Index("refused_root", "session",
+              sqlite_where=text(_REFUSED), postgresql_where=text(_REFUSED)),
         Index("outbox_remote", "remote",
               sqlite_where=text(_THERE), postgresql_where=text(_THERE)),
     )  # fmt: skip

@@ -15,6 +15,7 @@ from tests.contracts.mail import InboxContract, OutboxContract
 from tests.contracts.people import DoorsContract, PeopleContract
 from tests.contracts.positions import PositionsContract
 from tests.contracts.rooms import RoomsContract
+from tests.contracts.roots import RootsContract
 from tests.contracts.stores import Bed
 from tests.doubles.store import MemoryStore
 
@@ -61,3 +62,6 @@ class TestArrivals(ArrivalsContract): ...
 
 
 class TestPositions(PositionsContract): ...
+
+
+class TestRoots(RootsContract): ...

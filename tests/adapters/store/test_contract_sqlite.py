@@ -19,6 +19,7 @@ from tests.contracts.mail import InboxContract, OutboxContract
 from tests.contracts.people import DoorsContract, PeopleContract
 from tests.contracts.positions import PositionsContract
 from tests.contracts.rooms import RoomsContract
+from tests.contracts.roots import RootsContract
 from tests.contracts.stores import Bed
 
 
@@ -79,3 +80,6 @@ class TestPositions(PositionsContract): ...
 
 
 class TestBatch(BatchContract): ...
+
+
+class TestRoots(RootsContract): ...

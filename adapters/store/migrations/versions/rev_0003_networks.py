@@ -20,6 +20,13 @@ def upgrade() -> None:
         postgresql_where=sa.text("reply_to <> ''"),
     )
     op.create_index(
+        "refused_root",
+        "outbox",
+        ["session"],
+        sqlite_where=sa.text("kind = 'root' AND state = 'failed'"),
+        postgresql_where=sa.text("kind = 'root' AND state = 'failed'"),
+    )
+    op.create_index(
         "outbox_remote",
         "outbox",
         ["remote"],
