@@ -11,19 +11,23 @@ Rule 3: a text that no event can hold is a file under its first paragraph. A mes
 import asyncio
 import hashlib
 import json
+import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
 import nio
 
-from adapters.matrix import finding, render
+from adapters.matrix import finding, media, render
 from adapters.matrix.pace import Edits, Pace, Rank
 from adapters.matrix.render import Called, Content, Manner, Words
 from adapters.matrix.sending import Sender, transaction
 from adapters.matrix.signs import MatrixSigns
 from bot.errors import Refused, Wait
 from bot.ports.chat import Attachment, Outgoing, Place, Shape
+from bot.ports.files import Files
+
+log = logging.getLogger(__name__)
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -36,16 +40,6 @@ STATUS: Final = ":status:"
 """What the key of a status message has, and no other's."""
 REMEMBERED: Final = 4096
 """Threads whose latest event is known, and posts that are half sent."""
-
-
-class Files(Protocol):
-    """Carries files to the homeserver."""
-
-    async def upload(self, data: bytes, name: str, media_type: str, encrypted: bool) -> Content:
-        """Upload it, and give the content of a message that shows it. Raises HeadwayError."""
-
-    async def attached(self, file: Attachment, encrypted: bool) -> Content:
-        """The same for a file that is kept. Raises HeadwayError."""
 
 
 class Posting:
@@ -225,11 +219,33 @@ class Posting:
         return (id, _localpart(id), *([shown] if shown else []))
 
     def _attached(self, file: Attachment) -> Upload:
-        return lambda sealed: self._files.attached(file, sealed)
+        async def upload(sealed: bool) -> Content:
+            with await self._files.open(file.hash) as data:
+                return await media.upload(
+                    self._client, data, file.name, file.media_type, encrypted=sealed
+                )
+
+        return self._or_told(file.name, upload)
 
     def _whole(self, shape: Shape) -> Upload:
         data = shape.body.encode(errors="replace")
-        return lambda sealed: self._files.upload(data, WHOLE, MARKDOWN, sealed)
+
+        async def upload(sealed: bool) -> Content:
+            return await media.upload(self._client, data, WHOLE, MARKDOWN, encrypted=sealed)
+
+        return self._or_told(WHOLE, upload)
+
+    def _or_told(self, name: str, upload: Upload) -> Upload:
+        """The upload, and in place of one that is refused a line that says so."""
+
+        async def content(sealed: bool) -> Content:
+            try:
+                return await upload(sealed)
+            except Refused as error:
+                log.warning("%s cannot be sent: %s", name, error)
+                return render.told(self._words.lost.format(name=name))
+
+        return content
 
     def _placed(self, message: Outgoing, content: Content, part: int, of: int) -> Content:
         place = message.place

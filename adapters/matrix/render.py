@@ -57,6 +57,8 @@ class Words:
     """Where a text is that is too long; `{name}` is the file's."""
     origin: str
     """The label of the link to the message that a post goes back to."""
+    lost: str
+    """That a file cannot be sent; `{name}` is its."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,11 @@ def quiet(shape: Shape, manner: Manner) -> Content:
     parts = [_head(shape, manner, ()), body, *_foot(shape, manner, "")]
     is_short = body is None or _is_paragraph(body)
     return _content("m.notice", _lines(parts) if is_short else _blocks(parts), ())
+
+
+def told(text: str) -> Content:
+    """The content of a line of ours."""
+    return _content("m.notice", as_is(text), ())
 
 
 def excerpt(shape: Shape, name: str, words: Words) -> Shape:
