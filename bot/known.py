@@ -69,6 +69,8 @@ def _known(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "database_password", password
     for password in passwords_in(settings.base_url):
         yield "base_url_password", password
+    yield "matrix_password", settings.matrix_password.get_secret_value()
+    yield "matrix_token", settings.matrix_token.get_secret_value()
     for key in settings.secret_key.get_secret_value().split():
         yield "secret_key", key
     for name in VARIABLES:

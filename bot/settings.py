@@ -228,6 +228,22 @@ class Settings(BaseSettings):
         default="auto",
         description="How: a JSON object a line, or plain lines. `auto`: plain on a terminal only.",
     )
+    matrix_homeserver: str = Field(
+        default="",
+        description="Matrix server of the bot, example.org or a URL. `headway matrix login` sets up "
+        "an account without these four; with them the first start does, such as in a container.",
+    )
+    matrix_user: str = Field(
+        default="", description="The bot's full Matrix id, @headway:example.org."
+    )
+    matrix_password: SecretStr = Field(
+        default=SecretStr(""),
+        description="Its password, by which a session that was ended is begun again.",
+    )
+    matrix_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="In place of a password: the access token of a login that nobody else uses.",
+    )
     private_listen: str = Field(
         default="",
         description="Where health and metrics are served: 127.0.0.1:8377, or unix:/PATH. Empty: "
@@ -255,6 +271,14 @@ class Settings(BaseSettings):
                 raise ValueError(
                     "no zone of that name is known, give one such as Europe/Berlin"
                 ) from error
+        return value
+
+    @field_validator("matrix_user")
+    @classmethod
+    def _full_id(cls, value: str) -> str:
+        localpart, _, server = value.partition(":")
+        if (value and not (localpart[:1] == "@" and len(localpart) > 1 and server)) or " " in value:
+            raise ValueError("give the full id, such as @headway:example.org")
         return value
 
     @field_validator("private_listen", "public_listen")

@@ -27,6 +27,8 @@ PREFIX: Final = "HEADWAY_"
 FILE_NAME: Final = "headway.toml"
 OF_FILE: Final = "_FILE"
 NESTED: Final = "__"
+SECRET_WORDS: Final = frozenset({"key", "password", "token"})
+"""What the name of a setting holds whose value is told to nobody."""
 
 Leaf = tuple[str, ...]
 """A setting's name, and within a table the names that lead to one value."""
@@ -137,7 +139,8 @@ def sentence(error: ValidationError, path: Path | None, known: Iterable[str]) ->
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{name} is not a setting{where}.{_nearest(name, known)} Mend or remove it."
     given = first.get("input")
-    got = "" if "key" in name or isinstance(given, dict) else f", not {given!r}"
+    is_secret = bool(SECRET_WORDS & set(re.split(r"[._]", name)))
+    got = "" if is_secret or isinstance(given, dict) else f", not {given!r}"
     told = str(first["msg"]).removeprefix("Value error, ")
     if not name:
         return f"The settings do not go together{where}: {told}{got}. Mend one of them."

@@ -133,10 +133,10 @@ def _asked(settings: Settings, request: Request) -> dict[str, Any]:
 
 
 async def _alone(settings: Settings, request: Request) -> dict[str, Any] | None:
-    from bot.wiring.secrets import SecretDesk, own_secrets
+    from bot.wiring.secrets import SecretDesk, matrix_account, own_secrets
 
     async with own_secrets(settings) as secrets:
-        return await SecretDesk(secrets, KNOWN)(request)
+        return await SecretDesk(secrets, KNOWN, matrix_account(settings))(request)
 
 
 def _given_value(name: str) -> str:

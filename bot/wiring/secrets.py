@@ -4,6 +4,7 @@ The secrets of a process: its key, what it knows, and how other commands change 
 Rule: the process that owns the state folder makes the change, and knows the value from then on.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,10 +12,11 @@ from typing import Any, Final
 
 from adapters.keys.sealing import KeySealing
 from adapters.keys.source import KeyFile, KeySetting, KeySource
+from adapters.matrix.account import AccountFile
 from adapters.store.look import look
 from adapters.store.reading import open_for_reading
 from bot.errors import HeadwayError, SecretsUnusable
-from bot.ports.secrets import Named, Secrets
+from bot.ports.secrets import Named, Sealed, Secrets
 from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.wiring.holding import own_store
@@ -26,9 +28,31 @@ LOOK_S: Final = 5.0
 """How often a process looks for secrets that another one has set in a shared database."""
 
 
-def sealing_of(settings: Settings) -> KeySealing:
+class StateSealing(KeySealing):
+    """Sealing in a state folder, where the Matrix account is sealed under the same keys."""
+
+    def __init__(self, source: KeySource, matrix: AccountFile) -> None:
+        super().__init__(source)
+        self._matrix = matrix
+
+    def seal(self, of: Named, value: str, *, is_first: bool = True) -> Sealed:
+        """As `Sealing`; it is not the first where there is an account."""
+        return super().seal(of, value, is_first=is_first and self._matrix.stamp() is None)
+
+    def drop_keys(self, keep: frozenset[str]) -> None:
+        """As `Sealing`, once the account needs them no more."""
+        self._matrix.reseal()
+        super().drop_keys(keep)
+
+
+def sealing_of(settings: Settings) -> StateSealing:
     """Sealing under the key that the settings name; reads nothing yet."""
-    return KeySealing(key_source(settings))
+    return StateSealing(key_source(settings), matrix_account(settings))
+
+
+def matrix_account(settings: Settings) -> AccountFile:
+    """The Matrix account of the state folder, whether or not there is one; reads nothing yet."""
+    return AccountFile(settings.state_dir / "matrix", KeySealing(key_source(settings)))
 
 
 def key_source(settings: Settings) -> KeySource:
@@ -68,8 +92,11 @@ async def own_secrets(settings: Settings) -> AsyncIterator[Secrets]:
 class SecretDesk:
     """Changes secrets, for a command line that may be in another process."""
 
-    def __init__(self, secrets: Secrets, redactor: Redactor) -> None:
-        self._secrets, self._redactor = secrets, redactor
+    def __init__(
+        self, secrets: Secrets, redactor: Redactor, matrix: AccountFile | None = None
+    ) -> None:
+        """`matrix`: the account that is sealed under the same keys."""
+        self._secrets, self._redactor, self._matrix = secrets, redactor, matrix
         self._known: frozenset[Named] = frozenset()
 
     async def __call__(self, request: Request) -> dict[str, Any] | None:
@@ -85,13 +112,21 @@ class SecretDesk:
                 kind: Any = request.get("kind", "secret")
                 return {"removed": await self._secrets.remove(kind, name)}
             case {"do": "secret.rotate"}:
-                count = await self._secrets.rotate(
-                    is_made=bool(request.get("is_made", True)),
-                    keeps_old=bool(request.get("keeps_old", False)),
-                )
-                return {"resealed": count}
+                return {"resealed": await self._rotate(request)}
             case _:
                 return None
+
+    async def _rotate(self, request: Request) -> int:
+        """Seal all again, the Matrix account too: it opens under an old key or a new one throughout."""
+        if self._matrix is not None:
+            await asyncio.to_thread(self._matrix.read)
+        count = await self._secrets.rotate(
+            is_made=bool(request.get("is_made", True)),
+            keeps_old=bool(request.get("keeps_old", False)),
+        )
+        if self._matrix is not None and await asyncio.to_thread(self._matrix.reseal):
+            count += 1
+        return count
 
     async def look(self) -> None:
         """Learn what another process has set meanwhile."""

@@ -32,7 +32,7 @@ from bot.wiring.people import (
     watch_owners,
 )
 from bot.wiring.people_desk import PeopleDesk
-from bot.wiring.secrets import LOOK_S, SecretDesk, with_secrets
+from bot.wiring.secrets import LOOK_S, SecretDesk, matrix_account, with_secrets
 from bot.wiring.watch import Parts
 from scheduler.control import Answer
 from scheduler.parked import Parked
@@ -103,7 +103,7 @@ def desks(ground: Ground, work: Work, control: Control) -> Answer:
         ground.alarms, settings, store, work.worker.wake, work.turns.forget_texts,
         work.allow_list.load, ground.confined,
     )  # fmt: skip
-    sealed = SecretDesk(store.secrets, ground.redactor)
+    sealed = SecretDesk(store.secrets, ground.redactor, matrix_account(settings))
     if ground.names.is_shared:
         ground.alarms.add("secrets", sealed.look, LOOK_S)
     spoken = with_desks((holding, work.drain, purges, people), control)

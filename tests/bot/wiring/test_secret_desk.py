@@ -6,13 +6,23 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.keys.key import read_keys
+from adapters.matrix.account import Account
+from bot.errors import SecretsUnusable
 from bot.redaction import Redactor
 from bot.settings import Settings
-from bot.wiring.secrets import SecretDesk, key_source, learn_what_opens, with_secrets
+from bot.wiring.secrets import (
+    SecretDesk,
+    key_source,
+    learn_what_opens,
+    matrix_account,
+    sealing_of,
+    with_secrets,
+)
 from tests.contracts.secrets import sealing_in
 from tests.doubles.secrets import MemorySecrets
 
 VALUE = "planted-value"
+ACCOUNT = Account("https://example.org", "@headway:example.org", "D", 1.0, "token", "pickle")
 
 
 class Bed:
@@ -120,3 +130,54 @@ def test_a_key_in_a_setting_goes_before_the_file(tmp_path: Path) -> None:
 
     assert type(of_setting).__name__ == "KeySetting"
     assert type(of_file).__name__ == "KeyFile"
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [{}, {"keeps_old": True}, {"is_made": False}],
+    ids=["dropping the old keys", "keeping them", "under the key there is"],
+)
+async def test_the_matrix_account_is_sealed_again_with_the_rest(
+    tmp_path: Path, wish: dict[str, bool]
+) -> None:
+    settings = Settings(state_dir=tmp_path / "state", secret_key_file=tmp_path / "key")
+    file = matrix_account(settings)
+    file.write(ACCOUNT, is_first_secret=True)
+    sealing = sealing_of(settings)
+    desk = SecretDesk(MemorySecrets(sealing), Redactor(), file)
+    if "is_made" in wish:
+        sealing.add_key()
+
+    answer = await desk({"do": "secret.rotate", **wish})
+
+    newest = read_keys((tmp_path / "key").read_text(), "")[0].id
+    assert answer == {"resealed": 1}
+    assert file.key_id() == newest
+    assert file.read() == ACCOUNT
+
+
+async def test_nothing_is_rotated_while_the_matrix_account_does_not_open(tmp_path: Path) -> None:
+    settings = Settings(state_dir=tmp_path / "state", secret_key_file=tmp_path / "key")
+    file = matrix_account(settings)
+    file.write(ACCOUNT, is_first_secret=True)
+    (tmp_path / "key").write_text("A" * 43 + "=\n")
+    (tmp_path / "key").chmod(0o600)
+    desk = SecretDesk(MemorySecrets(sealing_of(settings)), Redactor(), file)
+
+    with pytest.raises(SecretsUnusable, match=r"@headway:example\.org"):
+        await desk({"do": "secret.rotate"})
+
+    assert (tmp_path / "key").read_text() == "A" * 43 + "=\n"
+
+
+async def test_a_secret_makes_no_key_where_the_matrix_accounts_key_is_lost(tmp_path: Path) -> None:
+    settings = Settings(state_dir=tmp_path / "state", secret_key_file=tmp_path / "key")
+    file = matrix_account(settings)
+    file.write(ACCOUNT, is_first_secret=True)
+    (tmp_path / "key").unlink()
+    secrets = MemorySecrets(sealing_of(settings))
+
+    with pytest.raises(SecretsUnusable, match="Put it back"):
+        await secrets.put("secret", "A", VALUE)
+
+    assert not (tmp_path / "key").exists()
