@@ -12,7 +12,7 @@ from adapters.store.incidents import open_incident
 from adapters.store.journal import check_waiting, write_handled
 from adapters.store.moves import write_reply
 from adapters.store.people import write_notes
-from adapters.store.places import place_of
+from adapters.store.places import find_room, place_of
 from adapters.store.positions import write_position
 from adapters.store.readers import Readers
 from adapters.store.removals import take_back
@@ -20,7 +20,7 @@ from adapters.store.roots import IS_SENDABLE, REVIVE, ROOT, settle_root
 from adapters.store.statements import Row, Writes
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
-from bot.ports.chat import Arrival, Incoming, Network, Removed
+from bot.ports.chat import Arrival, Incoming, Network, Place, Removed
 from bot.ports.incidents import Alert
 from bot.ports.mail import Due, Received
 from bot.ports.people import NOTHING, Answer
@@ -95,12 +95,39 @@ _VOID_OF: Final = queries.set_in(_O, "state").where(
         .where(_R.c.network == bindparam("of_network"), _R.c.workspace == bindparam("of_workspace"))
     ),
 )
+_WAITS_IN_ROOM: Final = (
+    text(_OPEN.format("outbox")),
+    text("outbox.state <> 'claimed'"),
+    _O.c.session.in_(select(_S.c.id).where(_S.c.room == bindparam("of_room"))),
+)
+_REFUSE_ROOTS: Final = queries.set_in(_O, "state", "why", "claimed_at").where(
+    *_WAITS_IN_ROOM, text("outbox.kind = 'root'")
+)
+_WITHDRAW: Final = queries.set_in(_O, "state", "why").where(*_WAITS_IN_ROOM)
 _REMOTE: Final = select(_O.c.remote).where(_OF_KEY)
 _SHOWN: Final = (
     select(_O.c.remote)
     .where(_O.c.goal == bindparam("of_goal"), text("kind = 'status' AND remote <> ''"))
     .order_by(_O.c.sequence.desc())
     .limit(1)
+)
+_BEGAN: Final = (
+    select(_O.c.remote)
+    .where(_O.c.goal == bindparam("of_goal"), text("kind = 'root'"))
+    .order_by(_O.c.sequence.desc())
+    .limit(1)
+)
+_GIVE_UP: Final = queries.set_in(_O, "state", "why").where(
+    text(_OPEN.format("outbox")),
+    _O.c.session.in_(
+        select(_S.c.id)
+        .join(_R, _R.c.id == _S.c.room)
+        .where(
+            _R.c.network == bindparam("of_network"),
+            _R.c.workspace == bindparam("of_workspace"),
+            _R.c.name == bindparam("of_name"),
+        )
+    ),
 )
 _PENDING_STATUS: Final = select(_O.c.key).where(
     _O.c.goal == bindparam("of_goal"), text("kind = 'status' AND state = 'pending'")
@@ -257,6 +284,11 @@ class StoreOutbox:
 
         await self._writer.do(job)
 
+    async def give_up(self, room: Place, why: str) -> int:
+        """Fail all that waits to be said in a room, whatever the thread; returns how much it was."""
+        where = {"of_network": room.network, "of_workspace": room.workspace, "of_name": room.room}
+        return await self._writer.do(lambda tx: tx.run(_GIVE_UP, state="failed", why=why, **where))
+
     async def later(self, key: str, delay_s: float) -> None:
         """Try again after `delay_s`; one that was being looked up is looked up again."""
 
@@ -272,6 +304,16 @@ class StoreOutbox:
             tx.run(_LATER, of_key=key, state=state, not_before=tx.now() + delay_s)
 
         await self._writer.do(job)
+
+    async def give_up(self, place: Place, why: str) -> int:
+        """Withdraw what waits to be said in that room, in whatever thread."""
+
+        def job(tx: Transaction) -> int:
+            of = {"of_room": find_room(tx, place)}
+            roots = tx.run(_REFUSE_ROOTS, **of, state="failed", why=why, claimed_at=tx.now())
+            return roots + tx.run(_WITHDRAW, **of, state="superseded", why=why)
+
+        return await self._writer.do(job)
 
 
 def void_claims(tx: Transaction) -> int:
@@ -304,7 +346,9 @@ def _take(tx: Transaction, row: Row, now: float) -> Due:
 def _edited(tx: Transaction, kind: str, goal: str | None, key: str) -> str:
     """The remote id of the message that a row edits, or takes away."""
     row: Any = None
-    if kind == "removal" and not key.endswith(":status"):
+    if kind == "removal" and key.endswith(":root"):
+        row = tx.one(_BEGAN, of_goal=goal)
+    elif kind == "removal" and not key.endswith(":status"):
         row = tx.one(_REMOTE, of_key=key.replace(":removal:", ":", 1))
     elif kind in ("status", "removal"):
         row = tx.one(_SHOWN, of_goal=goal)

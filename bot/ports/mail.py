@@ -146,8 +146,17 @@ class Outbox(Protocol):
     async def failed(self, key: str, why: str, alert: Alert | None = None) -> None:
         """It cannot be sent; later rows pass, and the incident is opened with it."""
 
+    async def give_up(self, room: Place, why: str) -> int:
+        """Fail all that waits to be said in a room, whatever the thread; returns how much it was."""
+
     async def later(self, key: str, delay_s: float) -> None:
         """Try again after `delay_s`."""
+
+    async def give_up(self, place: Place, why: str) -> int:
+        """Withdraw what waits to be said in that room, in whatever thread; returns how much it was.
+
+        What is on its way settles itself. A thread's root is tried again for what is said after it.
+        """
 
 
 class Rooms(Protocol):

@@ -1,5 +1,7 @@
 """What every inbox and outbox does."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.errors import IllegalMove
@@ -338,6 +340,20 @@ class OutboxContract:
         assert (edit.kind, edit.remote, edit.reason, edit.content) == (
             "card", "card-1", "answered", "yes",
         )  # fmt: skip
+
+    async def test_what_waits_in_a_lost_room_is_withdrawn_and_nothing_else(self, bed: Bed) -> None:
+        lost, other = bed.place(room="lost"), bed.place(room="other")
+        for place, key in ((lost, "a"), (lost, "b"), (other, "c")):
+            await bed.outbox.say((await bed.rooms.begin(place)).session, key, "x")
+        first = await bed.keys(limit=1)
+
+        count = await bed.outbox.give_up(replace(lost, thread=""), "kicked")
+        await bed.outbox.sent("a", "r")
+
+        assert first == ["a"]
+        assert count == 1
+        assert await bed.keys() == ["c"]
+        assert await bed.outbox.give_up(bed.place(room="never seen"), "kicked") == 0
 
     async def test_a_row_that_is_not_there_is_said_so(self, bed: Bed) -> None:
         for act in (bed.outbox.unknown("x"), bed.outbox.sent("x", "r"), bed.outbox.later("x", 1)):

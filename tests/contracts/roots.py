@@ -122,6 +122,17 @@ class RootsContract:
                 await bed.outbox.sent(one.key, f"${one.key}")
         assert [key for key in told if key.startswith("k")] == ["k1", "k2", "k3"]
 
+    async def test_a_root_that_was_given_up_is_tried_for_what_is_said_later(self, bed: Bed) -> None:
+        _, thread = await begin(bed)
+        await bed.outbox.give_up(HOUSE, "kicked")
+        silent = await keys(bed)
+
+        await bed.time.pass_by(1)
+        await bed.outbox.say(thread.session, "k", "here again")
+
+        assert silent == []
+        assert await keys(bed) == [f"root:{thread.place.thread.removeprefix('new:')}"]
+
     async def test_who_answered_before_the_root_was_known_to_be_there_loses_nothing(
         self, bed: Bed
     ) -> None:

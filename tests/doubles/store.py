@@ -307,7 +307,8 @@ class MemoryJournal:
                 case ShowStatus():
                     self._outbox.show_status(before, goal, at)
                 case RemovePosts():
-                    for what in ("status", *(f"decision:{n + 1}" for n in range(goal.decisions))):
+                    cards = [f"decision:{number + 1}" for number in range(goal.decisions)]
+                    for what in ("status", *cards, "root"):
                         self._outbox.add(f"{goal.id}:removal:{what}", "removal", goal, "", "")
                 case OpenDecision(decision):
                     decisions[decision.id] = DecisionRow(decision, "open", opened_at=at)
@@ -623,6 +624,18 @@ class MemoryOutbox:
             row.state = "failed"
             self.raised(alert)
 
+    async def give_up(self, room: Place, why: str) -> int:
+        """Fail all that waits to be said there."""
+        there = [
+            row
+            for row in self._rows.outbox.values()
+            if row.state in ("pending", "claimed", "unknown")
+            and _is_in(self._rows.sessions[row.due.session], room)
+        ]
+        for row in there:
+            row.state = "failed"
+        return len(there)
+
     async def later(self, key: str, delay_s: float) -> None:
         """Try again."""
         row = self._rows.outbox[key]
@@ -634,6 +647,20 @@ class MemoryOutbox:
             pending = [one for one in self._status_of(row.due.goal) if one.state == "pending"]
             if len(pending) > 1:
                 row.state = "superseded"
+
+    async def give_up(self, place: Place, why: str) -> int:
+        """Withdraw what waits to be said in that room."""
+        waits = [
+            row
+            for row in self._rows.outbox.values()
+            if row.state in ("pending", "unknown")
+            and _is_in(self._rows.sessions[row.due.session], place)
+        ]
+        for row in waits:
+            row.state = "superseded"
+            if row.due.kind == "root":
+                row.state, row.claimed_at = "failed", self._clock.now()
+        return len(waits)
 
     def begin(self, session: str, text: str, goal: str) -> None:
         """Queue the first message of a thread that has none."""
@@ -684,6 +711,10 @@ class MemoryOutbox:
                 if row.state == "pending":
                     row.state = "superseded"
 
+    def _roots_of(self, goal: str) -> list[_Out]:
+        rows = self._rows.outbox.values()
+        return [row for row in rows if row.due.goal == goal and row.due.kind == "root"]
+
     def _status_of(self, goal: str) -> list[_Out]:
         rows = self._rows.outbox.values()
         return [row for row in rows if row.due.goal == goal and row.due.kind == "status"]
@@ -700,6 +731,7 @@ class MemoryOutbox:
             of = row.due.key.replace(":removal:", ":", 1)
             posts = [one for key, one in self._rows.outbox.items() if key == of]
             posts = self._status_of(row.due.goal) if of.endswith(":status") else posts
+            posts = self._roots_of(row.due.goal) if of.endswith(":root") else posts
             shown = [one.due.remote for one in posts if one.due.remote]
             remote = shown[-1] if shown else ""
         was = row.state
