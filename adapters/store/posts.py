@@ -123,7 +123,7 @@ def _shown_at(before: Goal | None, goal: Goal, at: float) -> float:
 
 def _remove(writes: Writes, goal: Goal, at: float) -> None:
     """What shows the goal goes: what is on its way comes before, in the order of the thread."""
-    shown = ("status", *(f"decision:{number}" for number in range(1, goal.decisions + 1)))
+    shown = ("status", *(f"decision:{number}" for number in range(1, goal.decisions + 1)), "root")
     for what in shown:
         queue(writes, f"{goal.id}:removal:{what}", "removal", goal.session, at, goal=goal.id)
 

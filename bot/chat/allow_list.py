@@ -96,6 +96,11 @@ class AllowList:
         await self.load()
         await self.changed()
 
+    async def room_moved(self) -> None:
+        """What was known of a room is another's now: read it anew."""
+        self._homes.clear()
+        await self.reload()
+
     async def follow(self) -> None:
         """Take over what other processes change, until cancelled."""
         while True:

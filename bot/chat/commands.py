@@ -25,7 +25,9 @@ from bot.chat.verbs import OF_ANYBODY, OF_GOAL
 from bot.errors import BadInput, Refused
 from bot.goals.events import (
     Cancelled,
+    DecisionAnswered,
     Event,
+    MessageReceived,
     ObjectiveEdited,
     Paused,
     Resumed,
@@ -38,6 +40,9 @@ from bot.ports.mail import Thread
 
 CONFIRM_S = 60.0
 """How long the first `cancel` waits for its second (manners.md)."""
+
+CARRIED = (MessageReceived, DecisionAnswered, ObjectiveEdited)
+"""What people say that a model call carries."""
 
 
 class Commands:
@@ -149,6 +154,8 @@ class Commands:
         reply = await self._desk.told_reply(heard, told)
         unit = Unit(goal.id, events, contents, handled=(heard.id,), reply=reply, urgent=urgent)
         applied = await self._desk.journal.commit(unit)
+        if any(isinstance(event, CARRIED) for event in events):
+            self._desk.taken(heard.message, applied.goal)
         self._desk.wake(goal.id, applied.instructions)
         self._desk.posted()
 

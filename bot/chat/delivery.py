@@ -40,12 +40,13 @@ Whatever comes after a silence goes at once."""
 AT_ONCE = 64
 RETRY_S = 5.0
 """Where a network asks to wait and does not say how long."""
-SILENT = frozenset({"status", "card", "removal"})
+SILENT = frozenset({"status", "card", "removal", "root"})
 EDITS = frozenset({"status", "card", "removal"})
 AGAIN = frozenset({"status", "removal"})
 """What may be done twice: the second time changes nothing."""
 UNPARKING = frozenset({"status", "card", "reply", "cap", "removal"})
 """What may be missing without anybody waiting for an answer to it."""
+ROOT = "root:"
 ANSWER = "reply:"
 ASKING = (f"{ANSWER}{REMOVAL}", f"{ANSWER}{EDIT}")
 """Keys of answers that ask the goal's owner: somebody removed or edited its objective."""
@@ -239,6 +240,8 @@ class Delivery:
             return reached_shape(due, names, now, self._manner_in(due.place))
         if due.kind == "reply" or not due.goal:
             return await self._reply(due)
+        if due.kind == "root":
+            return replace(await self._reply(due), origin=_origin(due))
         goal = await self._journal.goal(due.goal)
         if goal.reason == "undone":
             return None
@@ -273,6 +276,12 @@ class Delivery:
         if goal is None:
             return Shape("", "", body=body, buttons=buttons)
         return Shape("", "", body=body, buttons=buttons, goal=goal.id, state=goal.state)
+
+
+def _origin(due: Due) -> str:
+    """The message because of which a thread begins; a thread that moved begins because of none."""
+    of = due.key.removeprefix(ROOT)
+    return "" if of.startswith("moved:") else of
 
 
 def is_silent(due: Due) -> bool:

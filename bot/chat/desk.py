@@ -53,6 +53,10 @@ def _nothing() -> None:
     return
 
 
+def _unmarked(message: Incoming, goal: Goal) -> None:
+    return
+
+
 async def _nobody() -> None:
     return
 
@@ -75,6 +79,8 @@ class Desk:
     spending: Spending | None = None
     posted: Callable[[], None] = _nothing
     """Told when there is something to deliver."""
+    taken: Callable[[Incoming, Goal], None] = _unmarked
+    """Told of a message that counts for a goal, as the goal is with it."""
     holds: Holds | None = None
     forgetting: Forgetting | None = None
     recall: Callable[[], Awaitable[None]] = _nobody

@@ -57,6 +57,13 @@ class Manner:
             return self
 
 
+def lost_room(goal: Goal) -> tuple[str, str]:
+    """How the room was lost in which a goal rests, and the hash of why; empty where it was not."""
+    kind, _, rest = goal.reason.partition(":")
+    how, _, note = rest.partition(":")
+    return (how, note) if kind == "room_lost" else ("", "")
+
+
 async def gather(
     goal: Goal,
     journal: Journal,
@@ -72,6 +79,7 @@ async def gather(
     decision = goal.decision.text if goal.decision else ""
     reason = goal.wait.reason if goal.wait else ""
     hashes = {goal.objective, goal.reply, goal.note, goal.finish_note, decision, reason, *further}
+    hashes.add(lost_room(goal)[1])
     hashes -= {""}
     contents = await journal.contents(goal.session, sorted(hashes))
     answered_by = closed.by if closed else ""

@@ -21,9 +21,11 @@ from bot.chat.edits import Edits
 from bot.chat.facts import Facts, gather
 from bot.chat.forgetting import Removals
 from bot.chat.heard import Heard, named_plainly, reference
+from bot.chat.lost_rooms import LostRooms, subject_of
 from bot.chat.operations import Operations
 from bot.chat.ownership import Ownership
 from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk, is_command, parse
+from bot.chat.patience import Patience
 from bot.chat.reacting import Reactions
 from bot.chat.rights import Act, Roles, may
 from bot.chat.times import DAY_S
@@ -31,7 +33,16 @@ from bot.chat.verbs import OF_ANYBODY, START, VERBS, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import DecisionAnswered, MessageReceived
 from bot.goals.goal import Goal
-from bot.ports.chat import Arrival, Incoming, Place, edit_of, reaction_of, removal_of
+from bot.ports.chat import (
+    Arrival,
+    Incoming,
+    Place,
+    edit_of,
+    loss_of,
+    move_of,
+    reaction_of,
+    removal_of,
+)
 from bot.ports.journal import Content
 from bot.ports.mail import Received
 from bot.ports.people import NOTHING, Answer, Note
@@ -75,7 +86,9 @@ class Intake:
         self._commands = Commands(desk)
         self._removals = Removals(desk)
         self._edits = Edits(desk, self._commands.commit)
+        self._rooms = LostRooms(desk, operations)
         self._reactions = Reactions(desk, self._commands, roles, self._answer, self._facts)
+        self._patience = Patience()
         self.operations = operations
         self._look = asyncio.Event()
 
@@ -128,6 +141,8 @@ class Intake:
             return await self._failed(message, error)
         if self.operations is not None:
             self.operations.mended_all("message")
+            if loss_of(message) is None:
+                self.operations.mended("room", subject_of(message.place))
         return True
 
     async def _failed(self, message: Incoming, error: Exception) -> bool:
@@ -152,6 +167,12 @@ class Intake:
         return any(row.message.id == message.id for row in waiting)
 
     async def _handle(self, message: Incoming) -> None:
+        if loss_of(message) is not None:
+            await self._rooms.lost(message)
+            return
+        if move_of(message):
+            await self._rooms.moved(message)
+            return
         if message.speaker.id == message.place.workspace:
             # The bot itself: its networks keep its words from it, and this is for when one does not.
             await self._desk.inbox.handled(message.id)
@@ -176,10 +197,19 @@ class Intake:
         except BadInput as error:
             if not heard.roles:
                 await self._stranger(heard, Greeting())
-                return
-            await self._commands.answer(heard, str(error))
+            elif not await self._is_enough(heard):
+                await self._commands.answer(heard, str(error))
         except Refused as error:
-            await self._commands.refuse(heard, heard.goal, error)
+            if not await self._is_enough(heard):
+                await self._commands.refuse(heard, heard.goal, error)
+
+    async def _is_enough(self, heard: Heard) -> bool:
+        """Whether they were told often enough that they are not understood; then it is just handled."""
+        who = (heard.person, heard.message.place.room)
+        if not self._patience.has_ended(who, self._desk.clock.now()):
+            return False
+        await self._desk.inbox.handled(heard.id)
+        return True
 
     async def _hear(self, message: Incoming) -> Heard:
         rooms, journal = self._desk.rooms, self._desk.journal
@@ -240,6 +270,8 @@ class Intake:
 
     async def _greet(self, heard: Heard, said: Greeting) -> None:
         texts = self._desk.manner.texts
+        if await self._is_enough(heard):
+            return
         if said.is_bare:
             await self._commands.overview(heard)
         elif heard.thread is not None:

@@ -2,7 +2,7 @@
 
 from bot.chat.amounts import spent, spent_of
 from bot.chat.caps import held_by, warnings
-from bot.chat.facts import Facts, Manner
+from bot.chat.facts import Facts, Manner, lost_room
 from bot.chat.held import since, why
 from bot.chat.times import clock_time, duration, moment
 from bot.goals.goal import Goal, State
@@ -136,6 +136,8 @@ def _now(facts: Facts, manner: Manner) -> str:
             return texts("status.decision", number=goal.decision.number)
         case State.PAUSED if goal.reason.startswith("owner_lost:"):
             return texts(f"status.owner_lost.{goal.reason.partition(':')[2]}")
+        case State.PAUSED if goal.reason.startswith("room_lost:"):
+            return f"{_lost(facts, manner)} {texts('status.paused')}"
         case State.PAUSED:
             return texts("status.paused")
         case State.WORKING | State.AUDITING | State.READY:
@@ -145,3 +147,11 @@ def _now(facts: Facts, manner: Manner) -> str:
             return texts("now", what=doing) if doing else ""
         case _:
             return ""
+
+
+def _lost(facts: Facts, manner: Manner) -> str:
+    """How the goal's room was lost."""
+    how, note = lost_room(facts.goal)
+    why, key = facts.text(note), f"status.room_lost.{how}"
+    name = facts.name(facts.goal.by, manner.texts)
+    return manner.texts.first(*((f"{key}.why",) if why else ()), key, name=name, why=why)

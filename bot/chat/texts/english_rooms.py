@@ -14,6 +14,27 @@ ROOMS: Final[Mapping[str, str]] = {
     ),
     "said.taken_back": "Taken back.",
     "refused.begun": "{goal} has done a turn already: `cancel` ends it.",
+    # Threads that begin with a message of ours.
+    "root.goal": "🎯 {goal} for {owner}: {objective}",
+    "root.moved": "🎯 {goal} goes on here: {objective}",
+    # Rooms that are lost, or replaced.
+    "said.moved": "The room is replaced by this one. Its goals and settings came along.",
+    "status.room_lost.left": "The bot left the room.",
+    "status.room_lost.kicked": "The bot was removed from the room by {name}.",
+    "status.room_lost.kicked.why": "The bot was removed from the room by {name}: {why}.",
+    "status.room_lost.banned": "The bot was banned from the room by {name}.",
+    "status.room_lost.banned.why": "The bot was banned from the room by {name}: {why}.",
+    "status.room_lost.gone": "The room is gone.",
+    "incident.room": "the room {subject} is lost. Its goals are paused: {goals}.",
+    "incident.room.left": "the bot left the room {subject}. Its goals are paused: {goals}.",
+    "incident.room.kicked": (
+        "{name} removed the bot from the room {subject}{why}. Its goals are paused: {goals}. Invited "
+        "again, they go on at `resume`."
+    ),
+    "incident.room.banned": (
+        "{name} banned the bot from the room {subject}{why}. Its goals are paused: {goals}."
+    ),
+    "incident.room.over": "the bot is in the room {subject} again; its goals go on at `resume`.",
     # Rooms without threads.
     "refused.room_busy": (
         "This room has one goal at a time, and {goal} is live. `edit` changes it, `cancel` ends it; "
