@@ -93,6 +93,10 @@ class Call:
     fault: Fault | None = None
     status: int = 0
     """What was answered; 0: nothing was."""
+    since: str = ""
+    """A sync's token."""
+    said: bytes = b""
+    """For who watches: the request's body, and once it is done the answer's."""
 
 
 Watcher = Callable[[Moment, Call], None]
@@ -180,12 +184,12 @@ class MatrixFaults:
             self._revoked[call.token] = fault.soft
         return fault
 
-    def note(self, call: Call, moment: Moment) -> None:
+    def note(self, call: Call, moment: Moment, said: bytes = b"") -> None:
         """A request has come so far."""
         if moment == "answered":
             self.calls.append(call)
         if self.watcher is not None:
-            self.watcher(moment, call)
+            self.watcher(moment, replace(call, said=said))
 
     def remembered(self, call: Call, answer: web.Response, fault: Fault | None) -> web.Response:
         """The answer to give: the one before where it is to be stale."""
@@ -246,7 +250,7 @@ async def _handled(
     fault = proxy.choose(call)
     call = replace(call, fault=fault)
     body = await request.read()
-    proxy.note(call, "request")
+    proxy.note(call, "request", body)
     if (early := _instead(request, fault)) is not None:
         proxy.note(replace(call, status=early.status if _is_said(fault) else 0), "answered")
         return early
@@ -257,7 +261,7 @@ async def _handled(
         return _cut(request)
     answer = proxy.remembered(call, answer, fault)
     call = replace(call, status=answer.status)
-    proxy.note(call, "done")
+    proxy.note(call, "done", answer.body if isinstance(answer.body, bytes) else b"")
     given = await _given(request, fault, answer)
     proxy.note(call, "answered")
     return given
@@ -360,4 +364,5 @@ def _call(request: web.Request) -> Call:
         "other",
     )
     bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    return Call(kind, method, path, bearer or request.query.get("access_token", ""))
+    token = bearer or request.query.get("access_token", "")
+    return Call(kind, method, path, token, since=request.query.get("since", ""))
