@@ -117,18 +117,6 @@ _BEGAN: Final = (
     .order_by(_O.c.sequence.desc())
     .limit(1)
 )
-_GIVE_UP: Final = queries.set_in(_O, "state", "why").where(
-    text(_OPEN.format("outbox")),
-    _O.c.session.in_(
-        select(_S.c.id)
-        .join(_R, _R.c.id == _S.c.room)
-        .where(
-            _R.c.network == bindparam("of_network"),
-            _R.c.workspace == bindparam("of_workspace"),
-            _R.c.name == bindparam("of_name"),
-        )
-    ),
-)
 _PENDING_STATUS: Final = select(_O.c.key).where(
     _O.c.goal == bindparam("of_goal"), text("kind = 'status' AND state = 'pending'")
 )
@@ -283,11 +271,6 @@ class StoreOutbox:
                 open_incident(tx, alert)
 
         await self._writer.do(job)
-
-    async def give_up(self, room: Place, why: str) -> int:
-        """Fail all that waits to be said in a room, whatever the thread; returns how much it was."""
-        where = {"of_network": room.network, "of_workspace": room.workspace, "of_name": room.room}
-        return await self._writer.do(lambda tx: tx.run(_GIVE_UP, state="failed", why=why, **where))
 
     async def later(self, key: str, delay_s: float) -> None:
         """Try again after `delay_s`; one that was being looked up is looked up again."""

@@ -146,9 +146,6 @@ class Outbox(Protocol):
     async def failed(self, key: str, why: str, alert: Alert | None = None) -> None:
         """It cannot be sent; later rows pass, and the incident is opened with it."""
 
-    async def give_up(self, room: Place, why: str) -> int:
-        """Fail all that waits to be said in a room, whatever the thread; returns how much it was."""
-
     async def later(self, key: str, delay_s: float) -> None:
         """Try again after `delay_s`."""
 

@@ -624,18 +624,6 @@ class MemoryOutbox:
             row.state = "failed"
             self.raised(alert)
 
-    async def give_up(self, room: Place, why: str) -> int:
-        """Fail all that waits to be said there."""
-        there = [
-            row
-            for row in self._rows.outbox.values()
-            if row.state in ("pending", "claimed", "unknown")
-            and _is_in(self._rows.sessions[row.due.session], room)
-        ]
-        for row in there:
-            row.state = "failed"
-        return len(there)
-
     async def later(self, key: str, delay_s: float) -> None:
         """Try again."""
         row = self._rows.outbox[key]
