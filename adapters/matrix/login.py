@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import nio
+
 from adapters.matrix import cross_signing, crypto_store
 from adapters.matrix.account import Account, AccountFile
 from adapters.matrix.cross_signing import Approve, Seeds
@@ -126,11 +128,7 @@ async def sign_in(
     client = crypto_store.open_client(file.folder, account)
     try:
         await crypto_store.upload_keys(client)
-        seeds = Seeds.of_text(account.seeds) if account.seeds else cross_signing.new_seeds()
-        if not account.seeds:
-            # Kept before they are published: an identity without its seeds is lost.
-            file.change(seeds=seeds.as_text())
-        await cross_signing.publish(client, seeds, password=password, approve=approve, reset=reset)
+        await _publish(client, file, account, password=password, approve=approve, reset=reset)
     finally:
         await client.close()
         crypto_store.close(client)
@@ -168,10 +166,32 @@ async def forget(folder: Path, former: Account) -> None:
         crypto_store.path_of(folder, former.device_id).unlink(missing_ok=True)
 
 
-async def sign_again(client: object, account: Account) -> None:
-    """As `session.Signing`: with the seeds that there are, and no password."""
-    if account.seeds:
-        await cross_signing.sign_device(client, Seeds.of_text(account.seeds))  # type: ignore[arg-type]
+@dataclass(frozen=True, slots=True)
+class SignsAgain:
+    """As `session.Signing`: signs the device where the homeserver lost that, or it was never done."""
+
+    file: AccountFile
+    password: str = field(default="", repr=False)
+
+    async def __call__(self, client: nio.AsyncClient, account: Account) -> None:
+        """Sign it. Raises NotSigned and what the homeserver says."""
+        await _publish(client, self.file, account, password=self.password)
+
+
+async def _publish(
+    client: nio.AsyncClient,
+    file: AccountFile,
+    account: Account,
+    *,
+    password: str = "",
+    approve: Approve | None = None,
+    reset: bool = False,
+) -> None:
+    seeds = Seeds.of_text(account.seeds) if account.seeds else cross_signing.new_seeds()
+    if not account.seeds:
+        # Kept before they are published: an identity without its seeds is lost.
+        file.change(seeds=seeds.as_text())
+    await cross_signing.publish(client, seeds, password=password, approve=approve, reset=reset)
 
 
 def _former(file: AccountFile, *, new_device: bool) -> Account | None:
@@ -189,7 +209,7 @@ def _former(file: AccountFile, *, new_device: bool) -> Account | None:
 
 async def _login(server: Homeserver, proof: Proof, former: Account | None) -> Login:
     if proof.token:
-        return await _by_token(server, proof.token, former)
+        return await _by_token(server, proof, former)
     device_id = f"HEADWAY{secrets.token_hex(4).upper()}"
     if former is not None and _is_same_user(former, server.url, proof.user):
         device_id = former.device_id
@@ -205,13 +225,18 @@ async def _login(server: Homeserver, proof: Proof, former: Account | None) -> Lo
     return login
 
 
-async def _by_token(server: Homeserver, token: str, former: Account | None) -> Login:
-    who = await server.whoami(token)
-    login = Login(token, who.user_id, who.device_id)
+async def _by_token(server: Homeserver, proof: Proof, former: Account | None) -> Login:
+    who = await server.whoami(proof.token)
+    if proof.user.startswith("@") and proof.user != who.user_id:
+        raise BadInput(f"The token is that of {who.user_id}, and not of {proof.user}. Mend one.")
+    login = Login(proof.token, who.user_id, who.device_id)
     if not who.device_id:
         raise BadInput("The token belongs to no device. Give the token of a login, or a password.")
     is_former = former is not None and _is_of(former, login)
-    if not is_former and await server.device_keys(token, who.user_id, who.device_id) is not None:
+    if (
+        not is_former
+        and await server.device_keys(proof.token, who.user_id, who.device_id) is not None
+    ):
         raise BadInput(
             f"The token belongs to the device {who.device_id}, whose keys another program has. Log the "
             "bot in by password, or give the token of a login that nobody uses."
