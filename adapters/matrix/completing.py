@@ -135,7 +135,23 @@ class Completing:
         said = parse(event.source, hearer, is_sealed=event.is_sealed)
         if not isinstance(said, Incoming):
             return reacted
-        return replace(reacted, text=said.text, place=replace(reacted.place, thread=_thread(event)))
+        text = self._edited(event, said, hearer) or said.text
+        return replace(reacted, text=text, place=replace(reacted.place, thread=_thread(event)))
+
+    def _edited(self, event: Read, said: Incoming, hearer: Hearer) -> str:
+        """What the message says since its last edit, which the homeserver gives with it."""
+        unsigned = event.source.get("unsigned")
+        relations = unsigned.get("m.relations") if isinstance(unsigned, dict) else None
+        latest = relations.get("m.replace") if isinstance(relations, dict) else None
+        read = self._reader.read(latest, said.place.room)
+        if read is None or read.is_shut:
+            return ""
+        edit = parse(read.source, hearer, is_sealed=read.is_sealed)
+        is_edit = isinstance(edit, Changed) and (edit.id, edit.speaker.id) == (
+            said.id,
+            said.speaker.id,
+        )
+        return edit.text if is_edit and isinstance(edit, Changed) else ""
 
     async def _followed(self, moved: RoomMoved) -> RoomMoved | None:
         via = (server_of(moved.speaker.id),)
