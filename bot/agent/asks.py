@@ -1,7 +1,8 @@
 """
-The tools that speak to the conversation itself: `ask_person`, `wait_for`, `plan`, `finish_note`.
+The tools that speak to the conversation itself: `ask_person`, `wait_for`, `plan`, `finish_note`,
+`share_file`.
 
-They do nothing outside: their events are staged with their results, in one unit.
+They change nothing outside: their events are staged with their results, in one unit.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,8 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.agent import prompts
+from bot.agent.filing import Filing, told
 from bot.agent.record import Record
-from bot.goals.events import DecisionAsked, NoteLeft, TasksPlanned, WaitAsked
+from bot.errors import BadInput
+from bot.goals.events import DecisionAsked, FileShared, NoteLeft, TasksPlanned, WaitAsked
 from bot.goals.goal import Wait
 from bot.goals.limits import Limits
 from bot.ports import question
@@ -35,10 +38,12 @@ class Asks:
         clock: Clock,
         limits: Limits,
         ids: Callable[[], str],
+        filing: Filing,
         *,
         tools_on: bool,
     ) -> None:
         self._record, self._journal, self._clock = record, journal, clock
+        self._filing = filing
         self._limits, self._ids, self._tools_on = limits, ids, tools_on
         self._tasks: tuple[Task, ...] | None = None
 
@@ -51,6 +56,8 @@ class Asks:
                 return self._wait(args)
             case "plan":
                 return await self._plan(args)
+            case "share_file":
+                return await self._share(args)
             case _:
                 return self._note(args)
 
@@ -104,6 +111,17 @@ class Asks:
         left = Content(note(args).text, "agent")
         self._record.stage(NoteLeft(left.hash), contents=(left,))
         return True, "The note is kept."
+
+    async def _share(self, args: Mapping[str, Any]) -> Told:
+        try:
+            file = await self._filing.take(self._record.goal.id, args)
+        except BadInput as error:
+            return False, str(error)
+        caption = Content(str(args.get("caption", "")).strip(), "agent")
+        contents = (caption,) if caption.text else ()
+        shared = FileShared(file.hash, caption.hash if contents else "")
+        self._record.stage(shared, contents=contents, files=(file,))
+        return True, told(file)
 
 
 def _listed(tasks: tuple[Task, ...]) -> str:

@@ -5,7 +5,7 @@ A sandbox that is absent or dies is a result for the agent, never an error of th
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import Any
 
 from bot.errors import NoSandbox
@@ -47,6 +47,26 @@ class Hands:
             return ()
         return tuple(path for path, hash in read.items() if now.get(path) != hash)
 
+    async def put(self, path: str, hash: str, pieces: AsyncIterable[bytes]) -> str:
+        """Put a file that came into the workspace, which a turn that only reads does, too.
+
+        Raises: as `Session.put`.
+        """
+        if self._profile == "workspace":
+            return await (await self._opened()).put(path, hash, pieces)
+        if self._sandbox is None:
+            raise _absent()
+        session = await self._sandbox.open(self._workspace, "workspace")
+        try:
+            return await session.put(path, hash, pieces)
+        finally:
+            await session.close()
+
+    async def take(self, path: str, *, most: int) -> AsyncIterator[bytes]:
+        """The bytes of a file of the workspace. Raises as `Session.take`."""
+        async for piece in (await self._opened()).take(path, most=most):
+            yield piece
+
     async def close(self) -> None:
         """End everything that the turn started."""
         if self._session is not None:
@@ -55,8 +75,12 @@ class Hands:
 
     async def _opened(self) -> Session:
         if self._sandbox is None:
-            raise NoSandbox("there is no sandbox on this machine.")
+            raise _absent()
         async with self._opening:
             if self._session is None:
                 self._session = await self._sandbox.open(self._workspace, self._profile)
             return self._session
+
+
+def _absent() -> NoSandbox:
+    return NoSandbox("there is no sandbox on this machine.")

@@ -33,6 +33,7 @@ from bot.goals.events import (
 )
 from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
+from bot.ports.chat import Attachment
 from bot.ports.clock import Clock
 from bot.ports.journal import Applied, Content, Journal, Lease, Line, Task, Unit
 from bot.ports.model import Json
@@ -70,6 +71,7 @@ class Record:
         self._staged: list[Event] = []
         self._staged_contents: list[Content] = []
         self._staged_tasks: tuple[Task, ...] | None = None
+        self._staged_files: tuple[Attachment, ...] = ()
         self._foretold: list[str] | None = []
 
     @property
@@ -153,6 +155,7 @@ class Record:
         *events: Event,
         contents: Sequence[Content] = (),
         tasks: tuple[Task, ...] | None = None,
+        files: tuple[Attachment, ...] = (),
     ) -> None:
         """Add to the unit in the making."""
         if not self._staged:
@@ -160,6 +163,7 @@ class Record:
         self._staged += events
         self._staged_contents += contents
         self._contents.update((content.hash, content.text) for content in contents)
+        self._staged_files += files
         if tasks is not None:
             self._staged_tasks = tasks
         for event in events:
@@ -192,6 +196,7 @@ class Record:
     def _forget_staged(self) -> None:
         self._before = self.goal
         self._staged, self._staged_contents, self._staged_tasks = [], [], None
+        self._staged_files = ()
         self._foretold = []
 
     def _foretell(self, event: Event) -> None:
@@ -214,6 +219,7 @@ class Record:
             tuple(self._staged_contents),
             self._epoch,
             self._staged_tasks,
+            files=self._staged_files,
         )
         foretold, seq, before = self._foretold, self.goal.seq, self._before
         self._forget_staged()
@@ -296,11 +302,11 @@ class Record:
         # Nothing staged may be lost to a cancellation here, so what is awaited comes first.
         lines = await self._journal.history(self.goal.session)
         events, contents = tuple(self._staged), tuple(self._staged_contents)
-        tasks = self._staged_tasks
+        tasks, files = self._staged_tasks, self._staged_files
         self._forget_lines()
         self._take(lines)
         self._forget_staged()
-        self.stage(*events, contents=contents, tasks=tasks)
+        self.stage(*events, contents=contents, tasks=tasks, files=files)
 
     def _forget_lines(self) -> None:
         self.transcript = Transcript(self.goal.id)

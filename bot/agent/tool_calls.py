@@ -74,7 +74,7 @@ class ToolCalls:
         """
         fit = [use for each in self.missing() if (use := self._fit(each)) is not None]
         for group in _groups(fit):
-            if group[0].tool.where == "bot":
+            if group[0].tool.where != "sandbox":
                 await self._converse(group[0])
                 continue
             if not await self._is_started(group):
@@ -119,7 +119,8 @@ class ToolCalls:
     async def _converse(self, use: Use) -> None:
         self._record.stage(ToolStarted(use.id, use.tool.name, use.tool.effects))
         ok, text = await self._asks.take(use.tool.name, use.args, use.id)
-        self._end(use.id, "ok" if ok else "error", kept(ok, text))
+        touched = use.tool.reads_outside
+        self._end(use.id, "ok" if ok else "error", kept(ok, text), touched=touched)
 
     async def _is_started(self, group: Sequence[Use]) -> bool:
         """Commit the start of these calls; false where the goal did not take it."""

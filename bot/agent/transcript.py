@@ -23,6 +23,7 @@ from bot.goals.events import (
     Compacted,
     DecisionAnswered,
     DecisionAsked,
+    FileShared,
     GatesRan,
     GoalOpened,
     MessageReceived,
@@ -146,6 +147,8 @@ class Strand:
                 self._asked = "question"
             case TasksPlanned(closed=closed):
                 self.has_progress = self.has_progress or closed > 0
+            case FileShared():
+                self.has_progress = True
             case Compacted():
                 self._compact(event, seq)
             case _:
@@ -155,6 +158,16 @@ class Strand:
     def all(self) -> list[Piece]:
         """Every piece, with those that the next call lets in."""
         return [*self.pieces, *self._notes, *(said for _, _, said in self._held)]
+
+    def uncarried(self) -> list[str]:
+        """Hashes of what people said that no call has carried yet."""
+        fresh = []
+        for piece in reversed(self.pieces):
+            if piece.seq <= self._call_seq:
+                break
+            fresh.append(piece)
+        held = (*self._notes, *(said for _, _, said in self._held))
+        return [p.content for p in (*fresh, *held) if isinstance(p, Said) and p.is_persons]
 
     def take(self) -> list[Piece]:
         """Everything not taken yet, held messages included; the strand forgets it."""

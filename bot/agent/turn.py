@@ -22,6 +22,7 @@ from bot.agent.asides import COMPACTIONS_IN_A_TURN, Asides
 from bot.agent.asks import Asks
 from bot.agent.calls import Calls, NoReply, offer
 from bot.agent.cancellation import heed_cancellation
+from bot.agent.filing import Filing, Shelves
 from bot.agent.hands import Hands
 from bot.agent.record import Record
 from bot.agent.remembered import Remembered
@@ -64,8 +65,10 @@ class Turns:
         ids: Callable[[], str],
         settings: AgentSettings,
         on_now: Callable[[str, str], None],
+        shelves: Shelves | None = None,
     ) -> None:
         self._journal, self._model, self._sandbox = journal, model, sandbox
+        self._shelves = shelves
         self._clock, self._limits, self._ids = clock, limits, ids
         self._settings, self._on_now = settings, on_now
         self._remembered = Remembered(settings.remembered_chars)
@@ -123,12 +126,14 @@ class _Turn:
         read_only = self._wraps_up or goal.kind == "ask"
         self._hands = Hands(turns._sandbox, goal.session, "read_only" if read_only else "workspace")
         self._on_now, self._goal = turns._on_now, goal.id
+        self._filing = Filing(turns._shelves, self._hands)
         asks = Asks(
             record,
             turns._journal,
             self._clock,
             self._limits,
             turns._ids,
+            self._filing,
             tools_on=self._hands.are_on,
         )
         self._tools = ToolCalls(
@@ -243,6 +248,7 @@ class _Turn:
         await self._prepare()
         if record.is_over:
             return
+        await self._place_files()
         strand = record.transcript.own
         if not is_alone(strand.pieces, record.contents):
             strand.flush()
@@ -254,6 +260,15 @@ class _Turn:
             await self._unanswered(reply)
         else:
             await self._heard(reply)
+
+    async def _place_files(self) -> None:
+        """Put what people gave where the call that is about to be made tells that it is."""
+        record = self._record
+        fresh = [record.contents.get(hash, "") for hash in record.transcript.own.uncarried()]
+        note = await self._filing.place(record.goal.session, fresh)
+        if note:
+            seq = record.goal.seq
+            record.asides[seq] = "\n".join(filter(None, (record.asides.get(seq), note)))
 
     async def _prepare(self) -> None:
         """Compact and distil where it is time."""

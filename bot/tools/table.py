@@ -18,6 +18,7 @@ from bot.tools import (
     grep,
     plan,
     read,
+    share_file,
     wait_for,
     write,
 )
@@ -31,6 +32,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     glob.TOOL,
     grep.TOOL,
     bash.TOOL,
+    share_file.TOOL,
     ask_person.TOOL,
     wait_for.TOOL,
     plan.TOOL,
@@ -54,6 +56,6 @@ def tool_schemas(sandbox_on: bool, read_only: bool) -> tuple[Json, ...]:
 
 
 def _is_offered(tool: Tool, sandbox_on: bool, read_only: bool) -> bool:
-    if tool.where == "sandbox" and not sandbox_on:
+    if tool.where != "bot" and not sandbox_on:
         return False
     return not read_only or tool.name in _READ_ONLY

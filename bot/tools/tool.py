@@ -26,7 +26,8 @@ class Tool:
     """For the model."""
     input_schema: Json
     effects: Effects
-    where: Literal["sandbox", "bot"]
+    where: Literal["sandbox", "bot", "both"]
+    """`both`: the bot takes it out of the sandbox, and its events are staged with its result."""
     reads_outside: bool
     """It reads or changes something outside the conversation (the stall rule counts these)."""
     further: Callable[[dict[str, Any]], dict[str, Any]] = _as_it_is

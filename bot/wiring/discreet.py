@@ -7,14 +7,15 @@ Rule 1: what tools give and what a reply says or asks of tools is redacted befor
 Rule 2: errors that pass are redacted in place: their texts reach people, rows and logs.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from adapters.store.reading import Reading
-from bot.errors import HeadwayError
+from bot.errors import BadInput, HeadwayError
 from bot.ports.model import Json, Model, ModelReply, ModelRequest
 from bot.ports.sandbox import Outcome, Profile, Sandbox, Session
 from bot.redaction import Redactor
@@ -23,6 +24,10 @@ from scheduler.control import Request
 
 if TYPE_CHECKING:
     from adapters.telemetry.listener import Answer, Route
+
+
+OVERLAP: Final = 8192
+"""Bytes that are looked at twice, so that no value hides where two pieces of a file meet."""
 
 
 class DiscreetModel:
@@ -88,6 +93,18 @@ class _DiscreetSession:
             outcome = await self._session.call(tool, args, timeout_s=timeout_s)
         text = self._redactor.text(outcome.text)
         return outcome if text == outcome.text else replace(outcome, text=text)
+
+    async def take(self, path: str, *, most: int) -> AsyncIterator[bytes]:
+        """As the session's. Raises BadInput, too, where a known secret's value is in the file."""
+        before = b""
+        async for piece in self._session.take(path, most=most):
+            text = (before + piece).decode("utf-8", "replace")
+            told = await asyncio.to_thread(self._redactor.text, text)
+            if told != text:
+                names = ", ".join(self._redactor.names_in(text))
+                raise BadInput(f"A secret's value is in {path} ({names}). Take it out first.")
+            before = piece[-OVERLAP:]
+            yield piece
 
 
 class DiscreetReads:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from bot.agent.filing import Shelves
 from bot.agent.request import build
 from bot.agent.turn import AgentSettings, Turns
 from bot.goals import events as e
@@ -18,6 +19,7 @@ from bot.ports.journal import Applied, Content, Lease, Line, Unit
 from bot.ports.model import Json, Model, ModelRequest
 from bot.ports.sandbox import Sandbox
 from tests.bot.agent.validity import assert_valid
+from tests.doubles.files import MemoryFiles
 from tests.doubles.model import ScriptedModel
 from tests.doubles.sandbox import MemorySandbox, MemorySession
 from tests.doubles.store import MemoryStore
@@ -98,6 +100,7 @@ class World:
     limits: Any = LIMITS
     told: list[str] = field(default_factory=list)
     store: Any = None
+    files: Any = field(default_factory=MemoryFiles)
     hears: bool = True
     """What is written is told to the turns, as it is where no other process writes."""
 
@@ -121,6 +124,7 @@ class World:
             lambda: f"id{next(self._ids)}",
             self.settings,
             lambda goal, text: self.told.append(text),
+            Shelves(self.files, self.store.attachments),
         )
         if self.hears:
             self.journal.heard = self.turns.heard

@@ -18,6 +18,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "glob": {"pattern": "**/*.py"},
     "grep": {"pattern": "a+", "path": "src", "glob": "*.py"},
     "bash": {"command": "ls", "timeout_s": 600},
+    "share_file": {"path": "artifacts/a.md", "caption": "The report."},
     "ask_person": {"question": "Which?", "options": ["a", "b"]},
     "wait_for": {
         "kind": "time",

@@ -20,7 +20,7 @@ OURS = ["ask_person", "wait_for", "plan", "finish_note"]
 @pytest.mark.parametrize(
     ("sandbox_on", "read_only", "names"),
     [
-        (True, False, [*SANDBOXED, *OURS]),
+        (True, False, [*SANDBOXED, "share_file", *OURS]),
         (False, False, OURS),
         (True, True, ["read", "glob", "grep"]),
         (False, True, []),
@@ -37,10 +37,8 @@ def test_the_request_s_tools_are_the_same_to_the_byte_each_time() -> None:
 
 def test_what_runs_in_the_bot_touches_the_conversation_only() -> None:
     for tool in TOOLS:
-        is_ours = tool.where == "bot"
-
-        assert is_ours == (tool.effects == "conversation")
-        assert is_ours != tool.reads_outside
+        assert (tool.where == "sandbox") != (tool.effects == "conversation")
+        assert (tool.where == "bot") != tool.reads_outside
 
 
 def test_only_what_changes_nothing_can_be_run_again() -> None:
