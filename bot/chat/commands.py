@@ -17,6 +17,7 @@ from bot.chat.holding import HoldCommands
 from bot.chat.money_commands import MoneyCommands
 from bot.chat.ownership import Ownership
 from bot.chat.parse import Command, objective
+from bot.chat.patience import Patience
 from bot.chat.people_commands import PeopleCommands
 from bot.chat.rights import Act, may
 from bot.chat.showing import Showing
@@ -57,6 +58,7 @@ class Commands:
         self._money = MoneyCommands(desk, self.commit)
         self._holding = HoldCommands(desk)
         self._forgetting = ForgetCommands(desk)
+        self._patience = Patience()
         self._asked_to_cancel: dict[tuple[str, str], float] = {}
         self._picks: dict[tuple[str, Place], tuple[Command, tuple[Goal, ...]]] = {}
 
@@ -70,7 +72,7 @@ class Commands:
         if not command.verb.is_served:
             key = "said.not_here.text" if " " in command.text else "said.not_here"
             words = f"{command.verb.name} {command.text}"
-            await self.answer(heard, texts(key, text=words))
+            await self.complain(heard, texts(key, text=words))
             return
         verb = command.verb
         is_free = verb.takes in OF_GOAL or verb.name in OF_ANYBODY
@@ -108,7 +110,7 @@ class Commands:
         texts = self._desk.manner.texts
         name = self._name(goal) if goal else ""
         keys = (f"said.may_not.{act}", "said.may_not" if goal else "said.may_not.here")
-        await self.answer(heard, texts.first(*keys, goal=name))
+        await self.complain(heard, texts.first(*keys, goal=name))
         return False
 
     async def pick(self, heard: Heard, text: str) -> bool:
@@ -138,6 +140,14 @@ class Commands:
     async def answer(self, heard: Heard, text: str) -> None:
         """Say `text` where the message was said; that is all it causes."""
         await self._desk.answer(heard, text)
+
+    async def complain(self, heard: Heard, text: str) -> None:
+        """The same of what was not understood or may not be; who hears it all the time hears no more."""
+        who = (heard.person, heard.message.place.room)
+        if self._patience.has_ended(who, self._desk.clock.now()):
+            await self._desk.inbox.handled(heard.id)
+        else:
+            await self.answer(heard, text)
 
     async def commit(
         self,
@@ -202,7 +212,7 @@ class Commands:
         }
         is_cancelled = error.code == "final" and now is not None and now.state is State.CANCELLED
         code = "cancelled" if is_cancelled else error.code
-        await self.answer(heard, texts.first(f"refused.{code}", "refused.other", **values))
+        await self.complain(heard, texts.first(f"refused.{code}", "refused.other", **values))
 
     async def _goal(self, heard: Heard, command: Command) -> Goal | None:
         """The goal that a command is about, or None after asking or explaining."""
@@ -212,7 +222,7 @@ class Commands:
             found = await rooms.goals(room=room, number=command.goal)
             if not found:
                 name = texts("goal", number=command.goal)
-                await self.answer(heard, texts("said.no_such_goal", goal=name))
+                await self.complain(heard, texts("said.no_such_goal", goal=name))
             return found[0] if found else None
         if heard.goal is not None:
             return heard.goal
@@ -222,7 +232,7 @@ class Commands:
             return mine[0]
         if not mine:
             key = "said.no_goal" if heard.thread is None else "said.no_goal_here"
-            await self.answer(heard, texts(key, verb=command.verb.name))
+            await self.complain(heard, texts(key, verb=command.verb.name))
             return None
         await self._offer(heard, command, mine)
         return None

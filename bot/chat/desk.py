@@ -97,6 +97,13 @@ class Desk:
             return self.budget
         return Budget(round(dollars * NANO), self.budget.tokens, self.budget.active_s)
 
+    async def is_direct(self, place: Place) -> bool:
+        """Whether all that is said there is for the bot: nobody else reads it.
+
+        A console's room has words of its own for what is for the bot.
+        """
+        return place.network != "console" and await self.allow_list.members.is_direct(place)
+
     def name(self, goal: Goal) -> str:
         """`G12`."""
         return self.manner.texts("goal", number=goal.number)

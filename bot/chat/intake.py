@@ -25,7 +25,6 @@ from bot.chat.lost_rooms import LostRooms, subject_of
 from bot.chat.operations import Operations
 from bot.chat.ownership import Ownership
 from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk, is_command, parse
-from bot.chat.patience import Patience
 from bot.chat.reacting import Reactions
 from bot.chat.rights import Act, Roles, may
 from bot.chat.times import DAY_S
@@ -88,7 +87,6 @@ class Intake:
         self._edits = Edits(desk, self._commands.commit)
         self._rooms = LostRooms(desk, operations)
         self._reactions = Reactions(desk, self._commands, roles, self._answer, self._facts)
-        self._patience = Patience()
         self.operations = operations
         self._look = asyncio.Event()
 
@@ -197,19 +195,10 @@ class Intake:
         except BadInput as error:
             if not heard.roles:
                 await self._stranger(heard, Greeting())
-            elif not await self._is_enough(heard):
-                await self._commands.answer(heard, str(error))
+            else:
+                await self._commands.complain(heard, str(error))
         except Refused as error:
-            if not await self._is_enough(heard):
-                await self._commands.refuse(heard, heard.goal, error)
-
-    async def _is_enough(self, heard: Heard) -> bool:
-        """Whether they were told often enough that they are not understood; then it is just handled."""
-        who = (heard.person, heard.message.place.room)
-        if not self._patience.has_ended(who, self._desk.clock.now()):
-            return False
-        await self._desk.inbox.handled(heard.id)
-        return True
+            await self._commands.refuse(heard, heard.goal, error)
 
     async def _hear(self, message: Incoming) -> Heard:
         rooms, journal = self._desk.rooms, self._desk.journal
@@ -235,12 +224,10 @@ class Intake:
         if message.reply_to and text.lower().rstrip("?") == "why":
             return Command(VERBS["why"])
         word, _, code = text.partition(" ")
-        is_direct = await self._desk.allow_list.members.is_direct(message.place)
         is_claim = word.lower() == "claim" and len(code.split()) == 1 and heard.thread is None
-        if is_claim and is_direct:
+        if is_claim and await self._desk.allow_list.members.is_direct(message.place):
             return Command(VERBS["claim"], text=code.strip())
-        # A console's room has words of its own for what is not for the bot.
-        is_direct = is_direct and message.place.network != "console"
+        is_direct = await self._desk.is_direct(message.place)
         is_main = not message.place.thread
         return parse(
             message.text,
@@ -270,15 +257,13 @@ class Intake:
 
     async def _greet(self, heard: Heard, said: Greeting) -> None:
         texts = self._desk.manner.texts
-        if await self._is_enough(heard):
-            return
         if said.is_bare:
             await self._commands.overview(heard)
         elif heard.thread is not None:
-            await self._commands.answer(heard, texts("said.start_how"))
+            await self._commands.complain(heard, texts("said.start_how"))
         else:
             shown = example(START, texts)
-            await self._commands.answer(heard, texts("said.hello", example=shown))
+            await self._commands.complain(heard, texts("said.hello", example=shown))
 
     async def _speech(self, heard: Heard, text: str) -> None:
         goal = heard.goal

@@ -231,7 +231,8 @@ class PeopleCommands:
         room = self._desk.allow_list.settings(message.place)
         thread = await self._desk.rooms.thread(found.message.place)
         is_in_thread = bool(found.message.place.thread) and thread is not None
-        key = why_untaken(found, roles, room, texts, in_thread=is_in_thread)
+        is_direct = await self._desk.is_direct(found.message.place)
+        key = why_untaken(found, roles, room, texts, in_thread=is_in_thread, is_direct=is_direct)
         name = found.message.speaker.name
         await self._desk.answer(heard, texts(f"said.why.{key}", name=name, why=found.why))
 

@@ -112,7 +112,9 @@ class Reactions:
         elif await self._commands.may(heard, answers.act_of(decision), goal):
             yes, no = words_of(decision.kind, self._desk.manner)
             shown = {"yes": yes[0], "no": no[0], "number": decision.number}
-            await self._commands.answer(heard, self._desk.manner.texts("said.words_only", **shown))
+            await self._commands.complain(
+                heard, self._desk.manner.texts("said.words_only", **shown)
+            )
 
     async def _takes_words_only(self, heard: Heard, decision: Decision) -> bool:
         if decision.kind != "approval" or heard.room.reactions:
@@ -138,7 +140,7 @@ class Reactions:
         if not await self._commands.may(heard, Act.START):
             return
         if not said.strip():
-            await self._commands.answer(heard, desk.manner.texts("said.aim_unreadable"))
+            await self._commands.complain(heard, desk.manner.texts("said.aim_unreadable"))
             return
         author = heard.person
         if target is not None:

@@ -2,17 +2,18 @@
 
 from typing import Literal
 
-from bot.chat.parse import Command, Greeting, Speech, Talk, parse
+from bot.chat.parse import Command, Greeting, Speech, Talk, is_command, parse
 from bot.chat.rights import Act, may
 from bot.chat.texts import Texts
 from bot.errors import BadInput
+from bot.ports.chat import reaction_of
 from bot.ports.doors import Heeded
 from bot.ports.people import Role
 from bot.ports.room_settings import RoomSettings
 
 Why = Literal[
-    "taken", "waiting", "failed", "stranger", "aside", "unaddressed", "always", "may_not", "off",
-    "bad", "empty",
+    "taken", "waiting", "failed", "stranger", "aside", "others", "unaddressed", "always", "may_not",
+    "reaction", "off", "bad", "empty",
 ]  # fmt: skip
 
 
@@ -23,6 +24,7 @@ def why_untaken(
     texts: Texts,
     *,
     in_thread: bool,
+    is_direct: bool = False,
 ) -> Why:
     """The reason by the rights and settings as they are now; `taken` where there is none."""
     if heeded.state != "handled":
@@ -32,10 +34,14 @@ def why_untaken(
         return "empty"
     if not roles:
         return "stranger"
+    if reaction_of(heeded.message) is not None:
+        return "reaction"
     if text.startswith("//"):
         return "aside"
+    if heeded.message.is_aside and not is_command(text):
+        return "others"
     try:
-        said = parse(text, texts, in_thread=in_thread, mention=room.mention)
+        said = parse(text, texts, in_thread=in_thread, mention=room.mention, is_direct=is_direct)
     except BadInput:
         return "bad"
     match said:
