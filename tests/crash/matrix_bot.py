@@ -1,0 +1,84 @@
+"""
+A Headway that kills itself once at a point: `python -m tests.crash.matrix_bot POINT COUNT run`.
+
+It is the real command line with five places of it watched. The COUNT-th time it comes to POINT with
+something of Matrix in its hands it dies with SIGKILL; a mark in the state folder lets it pass the
+next time. A request that is on its way is the proxy's to kill at.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from adapters.matrix.sending import Sender
+from adapters.store.mail import StoreInbox, StoreOutbox
+from bot.cli import main
+from bot.ports.chat import Incoming
+
+INSIDE: Final = ("received", "stored", "claimed", "answered", "acknowledged")
+"""An event is here and not stored; it is stored; rows of the outbox are claimed; the homeserver's
+answer to a send is here; that is stored."""
+DIED: Final = "died"
+
+
+def command(point: str, count: int) -> Sequence[str]:
+    """What to start it with."""
+    return (sys.executable, "-m", "tests.crash.matrix_bot", point, str(count))
+
+
+class Death:
+    """Comes at the count-th passing of a point, once in the life of a state folder."""
+
+    def __init__(self, point: str, count: int, mark: Path) -> None:
+        self._point, self._left, self._mark = point, count, mark
+
+    def at(self, point: str, *, counts: bool = True) -> None:
+        """Pass a point, or die here."""
+        if point != self._point or not counts or self._mark.exists():
+            return
+        self._left -= 1
+        if self._left == 0:
+            self._mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def watch(death: Death) -> None:
+    """Have it come at its point."""
+    receive_all, claim = StoreInbox.receive_all, StoreOutbox.claim
+    sent, acknowledged = Sender.message, StoreOutbox.sent
+
+    async def receiving(self: Any, arrivals: Sequence[Any], upto: Any = None) -> int:
+        has_words = any(isinstance(each, Incoming) for each in arrivals)
+        death.at("received", counts=has_words)
+        stored = await receive_all(self, arrivals, upto)
+        death.at("stored", counts=has_words)
+        return stored
+
+    async def claiming(self: Any, network: Any, **more: Any) -> Any:
+        rows = await claim(self, network, **more)
+        death.at("claimed", counts=network == "matrix" and bool(rows))
+        return rows
+
+    StoreInbox.receive_all = receiving  # type: ignore[method-assign]
+    StoreOutbox.claim = claiming  # type: ignore[method-assign]
+    Sender.message = _then(sent, lambda: death.at("answered"))  # type: ignore[method-assign]
+    StoreOutbox.sent = _then(acknowledged, lambda: death.at("acknowledged"))  # type: ignore[method-assign]
+
+
+def _then(method: Callable[..., Awaitable[Any]], after: Callable[[], None]) -> Any:
+    async def watched(self: Any, *args: Any, **more: Any) -> Any:
+        result = await method(self, *args, **more)
+        after()
+        return result
+
+    return watched
+
+
+if __name__ == "__main__":
+    at, times, *words = sys.argv[1:]
+    watch(Death(at, int(times), Path(os.environ["HEADWAY_STATE_DIR"]) / DIED))
+    sys.argv = ["headway", *words]
+    main()

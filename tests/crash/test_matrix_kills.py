@@ -1,0 +1,143 @@
+"""
+Killed with SIGKILL between every two steps of a message's way in and a post's way out.
+
+The process is real and so is the homeserver; between them stands a proxy, which kills at requests that
+are on their way. A person in the room, with another client, asks for a goal, looks at its tasks,
+answers its question, and must see each post once and in order.
+"""
+
+import itertools
+import os
+import signal
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bot.goals.machine import replay
+from tests.crash.matrix_bot import INSIDE, command
+from tests.journeys.matrix import MatrixBot, MatrixGoal, assert_once, matrix_bot, shared_room
+from tests.peers.matrix_faults import Call, MatrixFaults, Moment, faults
+from tests.peers.matrix_user import MatrixUser, People
+from tests.peers.messages_api import BlockingMessagesApi, started
+from tests.peers.synapse import Synapse
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(180)]
+
+ON_THE_WAY = ("request sent", "request done")
+"""The proxy has it and the homeserver not; the homeserver has done it and the bot does not know."""
+POINTS = (*INSIDE, *ON_THE_WAY)
+COUNTS = {"received": 3, "stored": 3, "claimed": 5, "answered": 5, "acknowledged": 5}
+"""How often a point is passed for sure; those on the way as often as `answered`."""
+ALL = [
+    (point, count, encrypted)
+    for point in POINTS
+    for count in range(1, COUNTS.get(point, 5) + 1)
+    for encrypted in (False, True)
+]
+SAMPLE = [(point, 1 + n % 3, n % 2 == 1) for n, point in enumerate(POINTS)]
+CHOSEN = ALL if os.environ.get("TEST_FULL") == "1" else SAMPLE
+STORY_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[BlockingMessagesApi]:
+    with started() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def ann(synapse: Synapse, matrix_people: People) -> MatrixUser:
+    return matrix_people.login(synapse, synapse.register("ann"), only_signed=True)
+
+
+@pytest.fixture
+def proxy(synapse: Synapse) -> Iterator[MatrixFaults]:
+    with faults(synapse.url) as proxy:
+        yield proxy
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("point", "count", "encrypted"), CHOSEN)
+def test_killed_at(
+    point: str, count: int, encrypted: bool, tmp_path: Path, api: BlockingMessagesApi,
+    synapse: Synapse, proxy: MatrixFaults, ann: MatrixUser,
+) -> None:  # fmt: skip
+    bot = matrix_bot(tmp_path, api, synapse, url=proxy.url)
+    with _kept_alive(bot) as deaths:
+        bot.allow(ann.user_id, "admin")
+        room = shared_room(ann, bot, encrypted=encrypted)
+        # From here on: what the room's making sends is no part of the story.
+        _arm(bot, proxy, point, count)
+
+        goal = bot.asked(ann, room, "!goal !script asks")
+        goal.until_posted("decision", STORY_S)
+        goal.say("tasks")
+        goal.until_posted("reply", STORY_S)
+        goal.say("yes")
+        goal.until_posted("settle", STORY_S)
+        bot.ask(do="settle")
+
+        assert deaths == [-signal.SIGKILL], bot.told()
+        assert goal.kinds() == ["decision", "reply", "settle"], goal.story()
+        assert len(goal.status()) <= 1, goal.story()
+        assert_once(ann, room, bot)
+        _assert_handled_once(bot, goal)
+
+
+def _arm(bot: MatrixBot, proxy: MatrixFaults, point: str, count: int) -> None:
+    if point in INSIDE:
+        bot.stop()
+        bot.command = command(point, count)
+        bot.start()
+        return
+    passed = itertools.count(1)
+    at: Moment = "request" if point == "request sent" else "done"
+
+    def kill(moment: Moment, call: Call) -> None:
+        is_message = call.kind == "send" and "/send/m.room." in call.path
+        if moment == at and is_message and next(passed) == count and bot.process is not None:
+            bot.process.kill()
+            bot.process.wait()
+
+    proxy.watch(kill)
+
+
+@contextmanager
+def _kept_alive(bot: MatrixBot) -> Iterator[list[int]]:
+    """The bot, started again by itself whenever it was killed; yields how it ended each time."""
+    deaths: list[int] = []
+    over = threading.Event()
+
+    def keep() -> None:
+        while not over.wait(0.05):
+            process = bot.process
+            if process is not None and (code := process.poll()) not in (None, 0):
+                deaths.append(code)
+                bot.start()
+
+    bot.start()
+    keeper = threading.Thread(target=keep)
+    keeper.start()
+    try:
+        yield deaths
+    finally:
+        over.set()
+        keeper.join()
+        bot.end()
+
+
+def _assert_handled_once(bot: MatrixBot, goal: MatrixGoal) -> None:
+    [look] = bot.look(goal.root)
+    assert replay(look.journal) == look.goal
+    assert look.goal.state == "complete"
+    with sqlite3.connect(bot.folder / "headway.db") as database:
+        messages = database.execute("SELECT state, attempts FROM inbox").fetchall()
+        posts = database.execute("SELECT state FROM outbox").fetchall()
+    database.close()
+    assert len(messages) == 3
+    assert {state for state, _ in messages} == {"handled"}
+    assert {state for (state,) in posts} <= {"sent", "dropped"}
