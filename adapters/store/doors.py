@@ -30,6 +30,9 @@ _CLAIM: Final = select(_CL.c.expires_at, _CL.c.used_at).where(
     _CL.c.code_hash == bindparam("of_hash")
 )
 _CLAIMS: Final = select(_CL.c.expires_at, _CL.c.tries)
+_OPEN_CLAIM: Final = select(_CL.c.code_hash).where(
+    _CL.c.expires_at > bindparam("of_now"), _CL.c.used_at.is_(None)
+)
 _USE: Final = queries.set_in(_CL, "used_at", "used_by").where(
     _CL.c.code_hash == bindparam("of_hash")
 )
@@ -100,6 +103,12 @@ class StoreDoors:
             )  # fmt: skip
 
         await self._writer.do(job)
+
+    async def is_claim_open(self) -> bool:
+        """Whether there is a code that somebody could use now."""
+        return await self._writer.do(
+            lambda tx: tx.one(_OPEN_CLAIM, of_now=tx.now()) is not None
+        )
 
     async def claim(
         self, code_hash: str, person: str, answer: Callable[[Claimed], Answer]

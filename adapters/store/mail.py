@@ -64,14 +64,15 @@ _CLAIM: Final = (
             text(_OPEN.format("ahead")),
             text(
                 "(ahead.state = 'claimed' OR (ahead.sequence < outbox.sequence"
-                " AND (ahead.state = 'unknown' OR ahead.kind <> 'status')))"
+                " AND outbox.kind <> 'root' AND (ahead.state = 'unknown' OR ahead.kind <> 'status')))"
             ),
         ),
     )
     .order_by(_O.c.sequence)
     .limit(bindparam("of_limit"))
 )  # fmt: skip
-"""What is due and has nothing of its thread before it; a status edit holds nothing up."""
+"""What is due and has nothing of its thread before it. A status edit holds nothing up, and whatever was
+queued before its thread's root follows it."""
 _CLAIM_OF: Final = _CLAIM.where(_R.c.workspace == bindparam("of_workspace"))
 
 _SESSION: Final = select(_S.c.id).where(_S.c.id == bindparam("of_session"))
@@ -352,9 +353,10 @@ class _Taken(NamedTuple):
 
 
 def _taken(tx: Transaction, key: str) -> _Taken | None:
-    """The row; None where it waits to be sent anew, because its room was replaced meanwhile."""
+    """The row; None where it was taken back meanwhile, or is to be sent anew: its room was replaced."""
     row = tx.one(_FOUND, of_key=key)
     if row is None:
         raise KeyError(f"There is no message {key} in the outbox.")
     found = _Taken(*row)
-    return None if found.state == "pending" and found.claimed_at else found
+    is_anew = found.state == "pending" and found.claimed_at
+    return None if is_anew or found.state == "superseded" else found

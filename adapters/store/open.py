@@ -108,7 +108,7 @@ async def open_store(
             leases=StoreLeases(writer, readers, lease_s, home),
             inbox=StoreInbox(writer, readers),
             outbox=StoreOutbox(writer),
-            rooms=StoreRooms(writer, readers),
+            rooms=StoreRooms(writer, readers, journal.forget_bounds),
             records=StoreRecords(readers),
             spending=StoreSpending(writer, readers, limits, guard, clock.now),
             secrets=StoreSecrets(writer, readers, sealing),

@@ -54,7 +54,7 @@ _FIND_PERSON: Final = select(_P.c.id, _P.c.gone_at).where(
 _MARK: Final = queries.set_in(_P, "gone_at").where(_P.c.id == bindparam("of_id"))
 _ADD: Final = queries.into(_GR)
 _REMOVE: Final = delete(_GR).where(_GR.c.id == bindparam("of_id"))
-_LIST: Final = "allow-list"
+LIST: Final = "allow-list"
 """The lock of whoever changes the list."""
 
 
@@ -73,7 +73,7 @@ class StorePeople:
         """Add an entry; False where it is there already."""
 
         def job(tx: Transaction) -> bool:
-            tx.alone(_LIST)
+            tx.alone(LIST)
             check_waiting(tx, answer.handled)
             is_new = not any(_is_of(one, entry.subject, entry.role, entry.room, exactly=True)
                              for _, one in _entries(tx))  # fmt: skip
@@ -95,7 +95,7 @@ class StorePeople:
         """Remove a subject's entries. Raises Refused with `not_listed` or `last_admin`."""
 
         def job(tx: Transaction) -> int:
-            tx.alone(_LIST)
+            tx.alone(LIST)
             check_waiting(tx, answer.handled)
             entries = _entries(tx)
             gone = {id: one for id, one in entries if _is_of(one, subject, role, room)}
@@ -126,7 +126,7 @@ class StorePeople:
         """Note whose console a room is, in place of who it was; False where that is known already."""
 
         def job(tx: Transaction) -> bool:
-            tx.alone(_LIST)
+            tx.alone(LIST)
             id = see_room(tx, room)
             known = {row[2]: row[3] for row in tx.all(_OPERATORS) if row[4] == id}
             for grant in (grant for name, grant in known.items() if name != who.id):

@@ -1,6 +1,6 @@
 """People, rooms and threads, as rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
@@ -8,8 +8,12 @@ from typing import Any, Final
 from sqlalchemy import bindparam, select, text
 
 from adapters.store import codec, queries
+from adapters.store.holds import LOCK as HOLDS
+from adapters.store.journal import check_waiting
+from adapters.store.people import LIST, write_notes
 from adapters.store.places import place_of, see_person, see_room, see_session
 from adapters.store.readers import Readers
+from adapters.store.room_moves import move_room
 from adapters.store.roots import see_new
 from adapters.store.statements import Reader, Row, Statement
 from adapters.store.threads import read_posted
@@ -18,6 +22,7 @@ from adapters.store.writer import Writer
 from bot.goals.goal import Goal, State
 from bot.ports.chat import Network, Place, Speaker
 from bot.ports.mail import NEW, Posted, Thread
+from bot.ports.people import NOTHING, Answer
 
 _G, _S, _R, _P = queries.GOAL, queries.SESSION, queries.ROOM, queries.PERSON
 
@@ -52,9 +57,13 @@ _LAST: Final = (
 class StoreRooms:
     """Port Rooms."""
 
-    def __init__(self, writer: Writer, readers: Readers) -> None:
+    def __init__(
+        self, writer: Writer, readers: Readers, moved: Callable[[], None] = lambda: None
+    ) -> None:
+        """`moved`: called when sums of rooms are added up."""
         self._writer = writer
         self._readers = readers
+        self._moved = moved
 
     async def person(self, network: Network, speaker: Speaker) -> str:
         """The person's id, made at first sight; the name is the last one seen."""
@@ -83,6 +92,22 @@ class StoreRooms:
             thread = _read_thread(tx, replace(place, thread=f"{NEW}{of}"))
             assert thread is not None
             return thread
+
+        return await self._writer.do(job)
+
+    async def move(
+        self, old: Place, to: str, root: Callable[[Goal], str], answer: Answer = NOTHING
+    ) -> tuple[Goal, ...]:
+        """A room was replaced by the room `to`; returns the live goals that came along."""
+
+        def job(tx: Transaction) -> tuple[Goal, ...]:
+            check_waiting(tx, answer.handled)
+            for name in (LIST, HOLDS):
+                tx.alone(name)
+            goals = move_room(tx, old, to, root)
+            self._moved()
+            write_notes(tx, answer)
+            return goals
 
         return await self._writer.do(job)
 

@@ -49,7 +49,7 @@ LOCK: Final = "caps"
 
 _T, _V, _S = queries.TALLY, queries.RESERVATION, queries.SESSION
 _BOOK_INTO: Final = queries.into(_T)
-_BOOK: Final = _BOOK_INTO.on_conflict_do_update(
+BOOK: Final = _BOOK_INTO.on_conflict_do_update(
     index_elements=("day", "room", "person"),
     set_={
         name: _T.c[name] + _BOOK_INTO.excluded[name]
@@ -146,7 +146,7 @@ class Watch:
             if self.bounds is not None:
                 self.bounds.grow(self._scopes(), total.amount)
             writes.add(
-                _BOOK,
+                BOOK,
                 day=day_of(self.at, self.here.zone),
                 room=self.here.room,
                 person=self.goal.owner,

@@ -66,7 +66,9 @@ def trail_of(reader: Reader, person: str) -> Trail:
     folders: list[str] = []
     for id, kind, room, thread, network, workspace, name in _spots(reader, person, heard, goals):
         spot = Spot(id, place_of(network, workspace, name, thread))
-        is_shared = kind == "mail" or _is_shared(reader, person, id, mates.were_in(room, thread))
+        is_shared = kind.startswith("mail") or _is_shared(
+            reader, person, id, mates.were_in(room, thread)
+        )
         (shared if is_shared else own).append(spot)
         if not reader.one(_CO_OWNER, of_session=id, of_person=person):
             folders.append(id)

@@ -45,6 +45,9 @@ class Claims(Protocol):
     async def open_claim(self, code_hash: str, *, lasts_s: float) -> None:
         """Keep a new code's hash; older codes end."""
 
+    async def is_claim_open(self) -> bool:
+        """Whether there is a code that somebody could use now."""
+
     async def claim(
         self, code_hash: str, person: str, answer: Callable[[Claimed], Answer]
     ) -> Claimed:

@@ -107,7 +107,7 @@ class MemoryHolds:
         """The scope of the room."""
         known = {replace(one, thread="") for one in self._rooms()}
         here = replace(place, thread="")
-        return of_room(_id(here)) if here in known else None
+        return of_room(room_id(here)) if here in known else None
 
     async def named(self, kind: Literal["room", "person"], name: str) -> tuple[Hold, ...]:
         """Those of that name."""
@@ -121,9 +121,9 @@ class MemoryHolds:
                 for id, shown in self._people().items()
                 if shown.casefold() == wanted and network in ("", "console")
             )
-        rooms = sorted({replace(one, thread="") for one in self._rooms()}, key=_id)
+        rooms = sorted({replace(one, thread="") for one in self._rooms()}, key=room_id)
         return tuple(
-            Hold(of_room(_id(one)), name=f"{one.network}:{one.room}")
+            Hold(of_room(room_id(one)), name=f"{one.network}:{one.room}")
             for one in rooms
             if one.room.casefold() == wanted and network in ("", one.network)
         )
@@ -142,7 +142,7 @@ class MemoryHolds:
         if kind == "person":
             name = f"console:{people[id]}"
         elif kind == "room":
-            name = next(f"{p.network}:{p.room}" for p in self._rooms() if _id(p) == id)
+            name = next(f"{p.network}:{p.room}" for p in self._rooms() if room_id(p) == id)
         return replace(hold, by_name=people.get(hold.by, ""), name=name)
 
 
@@ -174,7 +174,7 @@ class MemoryIncidents:
 
 
 def _scopes(owner: str, place: Place | None) -> tuple[str, ...]:
-    room = () if place is None else (of_room(_id(place)),)
+    room = () if place is None else (of_room(room_id(place)),)
     return (RESTORE, ALL, *room, of_person(owner))
 
 
@@ -182,5 +182,6 @@ def _of(alert: Alert) -> tuple[str, str]:
     return alert.kind, alert.subject
 
 
-def _id(place: Place) -> str:
+def room_id(place: Place) -> str:
+    """The room's id."""
     return f"{place.network}/{place.workspace}/{place.room}"

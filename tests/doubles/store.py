@@ -55,6 +55,7 @@ from tests.doubles import store_folds as folds
 from tests.doubles.files import MemoryAttachments
 from tests.doubles.guard import Guard, MemoryHolds, MemoryIncidents
 from tests.doubles.people import MemoryDoors, MemoryPeople
+from tests.doubles.store_moves import move_room
 
 LEASE_S = 30.0
 CLAIM_S = 60.0
@@ -75,7 +76,7 @@ class _Out:
     @property
     def is_anew(self) -> bool:
         """Its room was replaced while it was on its way."""
-        return self.state == "pending" and self.claimed_at > 0
+        return self.state == "superseded" or (self.state == "pending" and self.claimed_at > 0)
 
 
 @dataclass(slots=True)
@@ -137,12 +138,14 @@ class MemoryStore:
     """All ports over one set of rows: `journal`, `leases`, `inbox`, `outbox`, `rooms`, `records`."""
 
     def __init__(self, clock: Clock, limits: Limits = LIMITS) -> None:
-        rows, guard = _Rows(), Guard(clock)
+        self.rows = rows = _Rows()
+        self.guard = guard = Guard(clock)
+        self.clock = clock
         self.outbox = outbox = MemoryOutbox(rows, clock, guard)
         self.inbox = MemoryInbox(rows, outbox)
         self.journal = MemoryJournal(rows, clock, limits, self.outbox, self.inbox)
         self.leases = MemoryLeases(rows, clock, guard)
-        self.rooms = MemoryRooms(rows)
+        self.rooms = MemoryRooms(rows, self)
         self.records = MemoryRecords(rows)
         self.incidents = MemoryIncidents(guard, outbox.alert)
         self.holds = MemoryHolds(
@@ -753,8 +756,8 @@ class MemoryOutbox:
 class MemoryRooms:
     """Port Rooms."""
 
-    def __init__(self, rows: _Rows) -> None:
-        self._rows = rows
+    def __init__(self, rows: _Rows, store: MemoryStore) -> None:
+        self._rows, self._store = rows, store
 
     async def person(self, network: Network, speaker: Speaker) -> str:
         """The person's id."""
@@ -788,6 +791,15 @@ class MemoryRooms:
     async def begin_new(self, place: Place, of: str) -> Thread:
         """A session of a thread that begins with a message of ours."""
         return await self.begin(replace(place, thread=f"{NEW}{of}"))
+
+    async def move(
+        self, old: Place, to: str, root: Callable[[Goal], str], answer: Answer = NOTHING
+    ) -> tuple[Goal, ...]:
+        """A room was replaced."""
+        self._store.check(answer)
+        goals = move_room(self._store, old, to, root)
+        self._store.say(answer)
+        return goals
 
     async def begin(self, place: Place) -> Thread:
         """A session there."""

@@ -18,6 +18,7 @@ from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
 from tests.contracts.people import DoorsContract, PeopleContract
 from tests.contracts.positions import PositionsContract
+from tests.contracts.room_moves import RoomMovesContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.roots import RootsContract
 from tests.contracts.stores import Bed
@@ -83,3 +84,6 @@ class TestBatch(BatchContract): ...
 
 
 class TestRoots(RootsContract): ...
+
+
+class TestRoomMoves(RoomMovesContract): ...
