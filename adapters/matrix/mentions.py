@@ -8,6 +8,7 @@ Rule 2: an answer to one of our messages mentions us by itself; it stays as it w
 Rule 3: linear in the message's length, whatever its HTML is.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import unescape
@@ -19,6 +20,8 @@ ADDRESS: Final = "@headway"
 PILLS_MOST: Final = 50
 USERS_MOST: Final = 1_000
 _LINK: Final = "matrix.to/#/"
+_NAMESAKE: Final = re.compile(rf"\s*{ADDRESS}:\S", re.IGNORECASE)
+"""Somebody of another server who is called as we are."""
 _ENDS: Final = frozenset("\"'?&<> \t\n")
 
 
@@ -59,7 +62,7 @@ def addressed(
         return Addressed(f"{ADDRESS} {rest}".rstrip())
     others = {user for user, _ in pills} if mentioned is None else mentioned
     if not (is_named or has_pill):
-        return Addressed(text, is_aside=bool(others - {names.id}))
+        return Addressed(text, is_aside=bool(others - {names.id}) or bool(_NAMESAKE.match(text)))
     is_answer = is_reply and not has_pill and not _is_in(text, known)
     if is_answer or text.lstrip().startswith(("!", "//", ADDRESS)):
         return Addressed(text)
@@ -95,7 +98,8 @@ def _after_name(text: str, names: Names, *, needs_sign: bool) -> str | None:
         is_server = needs_sign and sign == ":" and after[:1].strip()
         if sign and sign in ":," and not is_server:
             return after.strip()
-        if not needs_sign and (not rest or rest[0].isspace()):
+        is_whole = not needs_sign or name == names.id
+        if is_whole and (not rest or rest[0].isspace()):
             return rest.strip()
     return None
 
