@@ -4,14 +4,16 @@ nio's store of end-to-end keys: one SQLite file for one device, and the client t
 Rule 1: the file is made before its device logs in for the first time. An account without its file, or
         with the file of another device, is refused: nio would make other keys under the same name,
         and everybody would be warned of an impostor.
-Rule 2: it is its owner's alone (0600) and is opened by one process.
+Rule 2: it is its owner's alone (0600), and one process has it open: whoever works with it `owns` it.
 Rule 3: one-time keys are in the file before they are published.
 """
 
+import fcntl
 import os
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -20,12 +22,17 @@ import nio
 
 from adapters.matrix.account import NEW_DEVICE, Account, Card
 from adapters.matrix.errors import translated, unwrap
-from bot.errors import StoreUnusable
+from bot.errors import StoreUnusable, Wait
 
 PREFIX: Final = "crypto-"
 SUFFIX: Final = ".db"
+LOCK: Final = "crypto.lock"
 CALL_S: Final = 60.0
 """How long a call may take; a sync takes its own time besides."""
+
+
+class CryptoStoreBusy(Wait):
+    """Another process works with the keys."""
 
 
 class NoCryptoStore(StoreUnusable):
@@ -35,6 +42,32 @@ class NoCryptoStore(StoreUnusable):
 def path_of(folder: Path, device_id: str) -> Path:
     """Where the keys of a device are. A homeserver may name devices as it likes."""
     return folder / f"{PREFIX}{quote(device_id, safe='')}{SUFFIX}"
+
+
+@contextmanager
+def owned(folder: Path) -> Iterator[None]:
+    """Work with the keys alone, for the life of the context.
+
+    Raises:
+        CryptoStoreBusy: another process does.
+        StoreUnusable: the folder is closed to us.
+    """
+    path = folder / LOCK
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreUnusable(
+            f"{path} cannot be opened ({error.strerror}). Give this user write access to its folder."
+        ) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise CryptoStoreBusy(
+            f"Another process works with the Matrix keys in {folder}. Stop it, or wait for its end."
+        ) from error
+    finally:
+        os.close(lock)
 
 
 def make(folder: Path, account: Account) -> None:
@@ -134,6 +167,39 @@ def forget_uploads(client: nio.AsyncClient) -> None:
     client.olm.account.shared = False
     client.olm.uploaded_key_count = None
     client.store.save_account(client.olm.account)
+
+
+def copy_to(folder: Path, device_id: str, target: Path) -> None:
+    """Copy the file as it is at one moment, whether or not a process works with it.
+
+    Raises:
+        sqlite3.Error: it cannot be read, or the copy not be written.
+    """
+    source = f"{path_of(folder, device_id).as_uri()}?mode=ro"
+    with (
+        closing(sqlite3.connect(source, uri=True, timeout=5)) as original,
+        closing(sqlite3.connect(target)) as copy,
+    ):
+        original.backup(copy)
+
+
+def look(folder: Path, account: Account) -> Mapping[str, str]:
+    """The public keys of the device, off a copy: whoever works with the file is not disturbed.
+
+    Raises:
+        NoCryptoStore: they are not there, or do not open with the account's key.
+    """
+    check(folder, account)
+    path = path_of(folder, account.device_id)
+    with tempfile.TemporaryDirectory(prefix="headway-") as copy:
+        try:
+            copy_to(folder, account.device_id, path_of(Path(copy), account.device_id))
+            client = _loaded(Path(copy), account)
+        except Exception as error:
+            raise _torn(path, error) from error
+        keys = public_keys(client)
+        close(client)
+    return keys
 
 
 def public_keys(client: nio.AsyncClient) -> Mapping[str, str]:

@@ -21,8 +21,8 @@ from adapters.matrix import cross_signing, crypto_store
 from adapters.matrix.account import Account, AccountFile
 from adapters.matrix.cross_signing import Approve, Seeds
 from adapters.matrix.homeserver import Homeserver, Login
-from adapters.matrix.session import DEVICE_NAME
-from bot.errors import BadInput, ByOperator, HeadwayError, Refused, StoreUnusable
+from adapters.matrix.session import DEVICE_NAME, NoSession
+from bot.errors import BadInput, ByOperator, HeadwayError, Refused
 
 log = logging.getLogger(__name__)
 
@@ -115,23 +115,23 @@ async def sign_in(
 ) -> None:
     """Publish the device's keys and the bot's identity, and sign the one with the other.
 
-    Nobody else may have the crypto store open.
-
     Raises:
+        CryptoStoreBusy: another process works with the keys; it publishes them itself.
         NotSigned: others may not trust the device, with the mend.
         NoCryptoStore, StoreUnusable, SecretsUnusable: the account cannot be used.
         Wait, LoggedOut: as the homeserver says.
     """
     account = file.read()
     if account is None:
-        raise StoreUnusable("There is no Matrix account. Log in: headway matrix login")
-    client = crypto_store.open_client(file.folder, account)
-    try:
-        await crypto_store.upload_keys(client)
-        await _publish(client, file, account, password=password, approve=approve, reset=reset)
-    finally:
-        await client.close()
-        crypto_store.close(client)
+        raise NoSession("There is no Matrix account. Log in: headway matrix login")
+    with crypto_store.owned(file.folder):
+        client = crypto_store.open_client(file.folder, account)
+        try:
+            await crypto_store.upload_keys(client)
+            await _publish(client, file, account, password=password, approve=approve, reset=reset)
+        finally:
+            await client.close()
+            crypto_store.close(client)
 
 
 async def log_out(file: AccountFile, *, keeps_keys: bool) -> bool:

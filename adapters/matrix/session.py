@@ -15,10 +15,9 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 import nio
 
@@ -26,21 +25,12 @@ from adapters.matrix import crypto_store
 from adapters.matrix.account import NEW_DEVICE, Account, AccountFile
 from adapters.matrix.errors import LoggedOut
 from adapters.matrix.homeserver import Homeserver, Login
+from adapters.matrix.ways import LOOK_S, Pace, Signing, Ways
 from bot.errors import ByOperator, Refused, StoreUnusable, Wait
 
 log = logging.getLogger(__name__)
 
 DEVICE_NAME: Final = "Headway"
-LOOK_S: Final = 2.0
-"""How often the account file is looked at while nothing else can be done."""
-FIRST_S: Final = 1.0
-LONGEST_S: Final = 300.0
-SETTLED_S: Final = 60.0
-"""A session that was lost again sooner counts as one that was never there."""
-EARLY_S: Final = 90.0
-"""Before a token runs out it is renewed: more than the 30 s of a sync, so that one sees it."""
-
-Learn = Callable[[str, str], None]
 
 
 class NoSession(ByOperator):
@@ -55,35 +45,6 @@ class SessionReplaced(Wait):
     """The account in the file is another one now: this session is to be closed, and opened anew."""
 
 
-class Signing(Protocol):
-    """Signs the device again once the homeserver has lost its signature."""
-
-    async def __call__(self, client: nio.AsyncClient, account: Account) -> None:
-        """Sign it where that is missing. Raises HeadwayError."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How long is waited between tries, seconds."""
-
-    look_s: float = LOOK_S
-    first_s: float = FIRST_S
-    longest_s: float = LONGEST_S
-    settled_s: float = SETTLED_S
-    early_s: float = EARLY_S
-
-
-@dataclass(slots=True)
-class Ways:
-    """What a session may be renewed by, besides the refresh token; and who is told of secrets."""
-
-    password: str = field(default="", repr=False)
-    learn: Learn = lambda name, value: None
-    signing: Signing | None = None
-    pace: Pace = field(default_factory=Pace)
-    now: Callable[[], float] = time.time
-
-
 @asynccontextmanager
 async def open_session(file: AccountFile, ways: Ways | None = None) -> AsyncIterator["Session"]:
     """The session of the account in the file; asks nothing of the network.
@@ -91,6 +52,7 @@ async def open_session(file: AccountFile, ways: Ways | None = None) -> AsyncIter
     Raises:
         NoSession: there is no account.
         NoCryptoStore: its device's keys are not there.
+        CryptoStoreBusy: another process works with them.
         StoreUnusable, SecretsUnusable: the file cannot be read or opened.
     """
     ways, stamp = ways or Ways(), file.stamp()
@@ -98,11 +60,13 @@ async def open_session(file: AccountFile, ways: Ways | None = None) -> AsyncIter
     if account is None:
         raise _none()
     _learn(ways, account)
-    session = Session(file, account, crypto_store.open_client(file.folder, account), ways, stamp)
-    try:
-        yield session
-    finally:
-        await session.close()
+    with crypto_store.owned(file.folder):
+        client = crypto_store.open_client(file.folder, account)
+        session = Session(file, account, client, ways, stamp)
+        try:
+            yield session
+        finally:
+            await session.close()
 
 
 class Session:
@@ -367,8 +331,9 @@ class Session:
 
     def _deaf(self, why: str) -> None:
         if why != self.trouble:
-            log.error("%s", why)
+            log.warning("Matrix is not heard: %s", why)
         self.trouble = why
+        self._ways.deaf(why)
 
     def _well(self) -> None:
         if self.trouble:

@@ -14,7 +14,8 @@ from adapters.matrix.account import AccountFile
 from adapters.matrix.cross_signing import NotSigned
 from adapters.matrix.homeserver import discover
 from adapters.matrix.login import Proof
-from adapters.matrix.session import NoSession, Pace, Ways
+from adapters.matrix.session import NoSession
+from adapters.matrix.ways import Pace, Ways
 from bot.errors import ByOperator, HeadwayError, Refused, Wait
 
 log = logging.getLogger(__name__)
@@ -41,13 +42,11 @@ async def account_there(
     first: First,
     ways: Ways,
     *,
-    deaf: Callable[[str], None] = lambda why: None,
     is_first_secret: Callable[[], bool] = lambda: False,
 ) -> None:
     """Return once there is an account, however long that takes.
 
     Args:
-        deaf: is told why there is none yet.
         is_first_secret: whether a key may be made, since nothing is sealed.
     """
     pace, tries = ways.pace, 0
@@ -59,9 +58,9 @@ async def account_there(
             await _log_in(file, first, ways, is_first_secret=is_first_secret())
         except Wait as error:
             wait_s = max(error.retry_after_s or 0.0, _backoff_s(pace, tries))
-            _tell(deaf, error)
+            _tell(ways, error)
         except (ByOperator, Refused) as error:
-            _tell(deaf, error)
+            _tell(ways, error)
         tries += 1
         await _rest(file, wait_s, pace.look_s)
 
@@ -89,9 +88,9 @@ async def _rest(file: AccountFile, wait_s: float, look_s: float) -> None:
         await asyncio.sleep(look_s)
 
 
-def _tell(deaf: Callable[[str], None], error: HeadwayError) -> None:
+def _tell(ways: Ways, error: HeadwayError) -> None:
     log.warning("Matrix is not heard: %s", error)
-    deaf(str(error))
+    ways.deaf(str(error))
 
 
 def _backoff_s(pace: Pace, tries: int) -> float:

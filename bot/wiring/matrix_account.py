@@ -12,8 +12,8 @@ from bot.settings import Settings
 from bot.wiring.secrets import listed, matrix_account
 
 if TYPE_CHECKING:
-    from adapters.matrix.session import Ways
     from adapters.matrix.start import First
+    from adapters.matrix.ways import Ways
 
 
 def user_of(settings: Settings) -> str:
@@ -45,7 +45,7 @@ def learn_account(redactor: Redactor, settings: Settings) -> None:
 def ways_of(settings: Settings, redactor: Redactor) -> "Ways":
     """What the session is renewed by, and what is learned of it."""
     from adapters.matrix.login import SignsAgain
-    from adapters.matrix.session import Ways
+    from adapters.matrix.ways import Ways
 
     password = settings.matrix_password.get_secret_value()
     signing = SignsAgain(matrix_account(settings), password)

@@ -13,18 +13,17 @@ from aiohttp import web
 
 from adapters.matrix import crypto_store
 from adapters.matrix.account import Account
-from adapters.matrix.crypto_store import NoCryptoStore
+from adapters.matrix.crypto_store import CryptoStoreBusy, NoCryptoStore
 from adapters.matrix.errors import LoggedOut, unwrap
 from adapters.matrix.login import log_out
 from adapters.matrix.session import (
     DeviceMismatch,
     NoSession,
-    Pace,
     Session,
     SessionReplaced,
-    Ways,
     open_session,
 )
+from adapters.matrix.ways import Pace, Ways
 from bot.errors import Wait
 from tests.adapters.matrix.accounts import account_file, logged_in
 from tests.peers.synapse import Synapse, private_synapse
@@ -256,6 +255,19 @@ async def test_an_account_without_its_crypto_store_is_refused(
                 pass
 
 
+async def test_one_process_works_with_the_keys(synapse: Synapse, tmp_path: Path) -> None:
+    file = account_file(tmp_path)
+    await logged_in(file, synapse, synapse.register("bot"))
+
+    async with open_session(file) as session:
+        with pytest.raises(CryptoStoreBusy):
+            async with open_session(account_file(tmp_path)):
+                pass
+        assert crypto_store.look(file.folder, session.account) == crypto_store.public_keys(
+            session.client
+        )
+
+
 async def test_where_nobody_logged_in_there_is_no_session(tmp_path: Path) -> None:
     with pytest.raises(NoSession, match="headway matrix login"):
         async with open_session(account_file(tmp_path)):
@@ -297,7 +309,7 @@ async def test_logging_out_ends_the_session_there_and_here(
 
     devices = synapse.admin("GET", f"/v2/users/{user.user_id}/devices")["devices"]
     assert account.device_id not in {device["device_id"] for device in devices}
-    assert {path.name for path in file.folder.iterdir()} == {"lock"}
+    assert {path.name for path in file.folder.iterdir()} <= {"lock", "crypto.lock"}
 
 
 async def test_a_device_that_was_kept_goes_on_after_the_next_login(
