@@ -42,11 +42,13 @@ async def account_there(
     first: First,
     ways: Ways,
     *,
+    deaf: Callable[[str], None] | None = None,
     is_first_secret: Callable[[], bool] = lambda: False,
 ) -> None:
     """Return once there is an account, however long that takes.
 
     Args:
+        deaf: is told why there is none yet, in place of `ways.deaf`.
         is_first_secret: whether a key may be made, since nothing is sealed.
     """
     pace, tries = ways.pace, 0
@@ -58,9 +60,9 @@ async def account_there(
             await _log_in(file, first, ways, is_first_secret=is_first_secret())
         except Wait as error:
             wait_s = max(error.retry_after_s or 0.0, _backoff_s(pace, tries))
-            _tell(ways, error)
+            _tell(deaf or ways.deaf, error)
         except (ByOperator, Refused) as error:
-            _tell(ways, error)
+            _tell(deaf or ways.deaf, error)
         tries += 1
         await _rest(file, wait_s, pace.look_s)
 
@@ -88,9 +90,9 @@ async def _rest(file: AccountFile, wait_s: float, look_s: float) -> None:
         await asyncio.sleep(look_s)
 
 
-def _tell(ways: Ways, error: HeadwayError) -> None:
+def _tell(deaf: Callable[[str], None], error: HeadwayError) -> None:
     log.warning("Matrix is not heard: %s", error)
-    ways.deaf(str(error))
+    deaf(str(error))
 
 
 def _backoff_s(pace: Pace, tries: int) -> float:
