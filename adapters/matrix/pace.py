@@ -17,6 +17,7 @@ from typing import Final
 UNSAID_S: Final = 5.0
 """Between two events, where a server limits us and does not say how long: stock Synapse's 0.2/s."""
 SLOWEST_S: Final = 60.0
+SILENCE_S: Final = 30.0
 CALM_S: Final = 600.0
 """Without a refusal for so long, nothing is known of a limit any more."""
 REMEMBERED: Final = 64
@@ -91,7 +92,9 @@ class Pace:
         wait_s = min(UNSAID_S if retry_after_s is None else retry_after_s, SLOWEST_S)
         free_at = asked_at + wait_s
         # A bucket that is full after an event has room for the next one after one interval at most.
-        seen = free_at - self._sent[-1] if self._sent else wait_s
+        # After a silence of ours it is somebody else's events on the account that fill it.
+        since_s = free_at - self._sent[-1] if self._sent else wait_s
+        seen = since_s if since_s <= SILENCE_S else wait_s
         self._interval_s = min(max(self._interval_s, seen, wait_s, 0.1), SLOWEST_S)
         if not was_limited:
             self._capacity = max(1.0, float(round(self._level(asked_at))))

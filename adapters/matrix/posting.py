@@ -197,13 +197,18 @@ class Posting:
     def _contents(self, message: Outgoing, sealed: bool) -> tuple[Content, list[Upload]]:
         """What the message's own event holds, and how to make those of its files."""
         shape, files = message.shape, [self._attached(file) for file in message.files]
-        main = self._content(message, shape)
-        if not _fits(message, main, sealed):
-            short = render.excerpt(shape, WHOLE, self._words)
-            main, files = self._content(message, short), [self._whole(shape), *files]
-        if not _fits(message, main, sealed):
-            raise Refused("What is to be said is too long for Matrix.", code="M_TOO_LARGE")
-        return main, files
+        if message.silent:
+            shapes = [(render.shortened(shape, most), files) for most in render.BRIEF]
+        else:
+            with_whole = [self._whole(shape), *files]
+            short = (render.excerpt(shape, most, WHOLE, self._words) for most in render.EXCERPTS)
+            whole = [(shape, files)] if len(shape.body) <= render.WHOLE_MOST else []
+            shapes = [*whole, *((one, with_whole) for one in short)]
+        for one, uploads in shapes:
+            main = self._content(message, one)
+            if _fits(message, main, sealed):
+                return main, uploads
+        raise Refused("What is to be said is too long for Matrix.", code="M_TOO_LARGE")
 
     def _content(self, message: Outgoing, shape: Shape) -> Content:
         room = self._client.rooms.get(message.place.room)

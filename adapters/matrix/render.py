@@ -27,15 +27,14 @@ MOST_PLAIN: Final = 57_000
 adds (the events before it, hashes, signatures) is below 5,000."""
 MOST_SEALED: Final = 44_000
 """Bytes of a content before it is encrypted: base64 makes 4 of 3, and the rest of the event adds."""
-BRIEF_MOST: Final = 1_500
+WHOLE_MOST: Final = 30_000
+"""Characters of a text that may fit, as it is there twice; a longer one is not even laid out."""
+EXCERPTS: Final = (3_000, 1_000, 300, 100)
+"""Characters of the first paragraph where the whole goes as a file: the first that an event can hold."""
+BRIEF: Final = (1_500, 500, 150)
 """Characters of an objective or a question in a message that is edited in place."""
-EXCERPT_MOST: Final = 3_000
-"""Characters of the first paragraph, where the whole goes as a file."""
 FALL_BACK_MOST: Final = 3_000
 """Characters of what clients without edits see of one."""
-TASKS_MOST: Final = 60
-"""Tasks that a message shows, and below it the characters of a title."""
-TITLE_MOST: Final = 200
 RELATION: Final = "m.relates_to"
 REPLACES: Final = "m.replace"
 THREAD: Final = "m.thread"
@@ -79,7 +78,7 @@ def message(shape: Shape, manner: Manner, called: Sequence[Called] = (), room: s
 def quiet(shape: Shape, manner: Manner) -> Content:
     """The content of a message that is edited in place, a status or a card: a few lines, and nobody
     is called."""
-    body = written(brief(shape.body, BRIEF_MOST), manner.names) if shape.body else None
+    body = written(shape.body, manner.names) if shape.body else None
     parts = [_head(shape, manner, ()), body, *_foot(shape, manner, "")]
     is_short = body is None or _is_paragraph(body)
     return _content("m.notice", _lines(parts) if is_short else _blocks(parts), ())
@@ -90,13 +89,30 @@ def told(text: str) -> Content:
     return _content("m.notice", as_is(text), ())
 
 
-def excerpt(shape: Shape, name: str, words: Words) -> Shape:
+def shortened(shape: Shape, most: int) -> Shape:
+    """The shape with no text of more than `most` characters, and fewer and shorter tasks."""
+    kept, title_most = max(most // 25, 3), max(most // 10, 20)
+    tasks = [(brief(title, title_most), state) for title, state in shape.tasks[:kept]]
+    if len(shape.tasks) > kept:
+        tasks.append((f"+{len(shape.tasks) - kept}", "more"))
+    return replace(
+        shape,
+        body=brief(shape.body, most),
+        facts=tuple(brief(fact, most) for fact in shape.facts),
+        now=brief(shape.now, most),
+        tasks=tuple(tasks),
+        notes=tuple(brief(note, most) for note in shape.notes),
+        options=tuple(brief(option, most) for option in shape.options),
+    )
+
+
+def excerpt(shape: Shape, most: int, name: str, words: Words) -> Shape:
     """The shape with its first paragraph, and a line that says that the whole is in a file."""
-    first = brief(shape.body.strip().split("\n\n")[0], EXCERPT_MOST)
-    fence = "`" * 3
+    first, fence = brief(shape.body.strip().split("\n\n")[0], most), "`" * 3
     if first.count(fence) % 2:
         first = f"{first}\n{fence}"
-    return replace(shape, body=f"{first}\n\n{words.whole.format(name=name)}")
+    body = f"{first}\n\n{words.whole.format(name=name)}"
+    return replace(shortened(shape, most), body=body)
 
 
 def brief(text: str, most: int) -> str:
@@ -261,16 +277,16 @@ def _tasks(shape: Shape, manner: Manner) -> Written | None:
     if not shape.tasks:
         return None
     titles = [
-        (TASK_GLYPHS.get(state, "☐"), line(brief(title, TITLE_MOST), manner.names), state)
-        for title, state in shape.tasks[:TASKS_MOST]
+        (TASK_GLYPHS.get(state, "…"), line(title, manner.names), state)
+        for title, state in shape.tasks
     ]
     html = [
         f"{glyph} " + (f"<del>{title.html}</del>" if state == "dropped" else title.html)
         for glyph, title, state in titles
     ]
-    plain = [f"{glyph} {title.plain}" for glyph, title, _ in titles]
-    rest = [f"+{len(shape.tasks) - TASKS_MOST}"] if len(shape.tasks) > TASKS_MOST else []
-    return Written("  ".join([*html, *rest]), "  ".join([*plain, *rest]))
+    return Written(
+        "  ".join(html), "  ".join(f"{glyph} {title.plain}" for glyph, title, _ in titles)
+    )
 
 
 def _origin(shape: Shape, manner: Manner, room: str) -> Written | None:
