@@ -25,6 +25,7 @@ read from its transcript, so a killed client goes on where it was.
 | `echo` | says the last thing that a person said; complete |
 | `quotes MARK` | plans, writes, runs, asks with MARK in all of it, then repeats all that was said; complete |
 | `writes N` | N turns, each writing another file; complete |
+| `returns` | copies the file that a person gave, and shares the copy; complete |
 | `appends N PATH` | N turns, each appending a line to PATH with bash; complete |
 | `many N` | N calls in one reply, then a reply; complete |
 | `thinks` | signed thinking before a call and a reply; complete |
@@ -296,6 +297,19 @@ def _writes(request: Request, arguments: list[str]) -> Answer:
     return call("write", {"path": f"drafts/part-{turn}.txt", "content": f"part {turn}\n"})
 
 
+def _returns(request: Request, arguments: list[str]) -> Answer:
+    given = re.findall(r"\[file: (inbox/[^,\n]+),", "\n".join(user_texts(request)))
+    made = [use.name for use in calls_of(request)]
+    if not given:
+        return say("Turn 1 of 1: no file was given.")
+    if "bash" not in made:
+        return call("bash", {"command": f"cp '{given[-1]}' artifacts/"})
+    if "share_file" not in made:
+        copy = given[-1].rpartition("/")[2]
+        return call("share_file", {"path": f"artifacts/{copy}", "caption": "Here it is."})
+    return say("Turn 1 of 1: copied it, and gave it back.")
+
+
 def _appends(request: Request, arguments: list[str]) -> Answer:
     count, path = (arguments + ["3", "drafts/effects.log"][len(arguments) :])[:2]
     turn = _turn(request)
@@ -407,6 +421,7 @@ _SCRIPTS: dict[str, tuple[Part, Part]] = {
     "echo": (_echo, _counted),
     "quotes": (_quotes, _counted),
     "writes": (_writes, _counted),
+    "returns": (_returns, _counted),
     "appends": (_appends, _counted),
     "many": (_many, _counted),
     "thinks": (_thinks, _counted),

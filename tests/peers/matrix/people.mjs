@@ -206,6 +206,10 @@ class Person {
     );
   }
 
+  is_encrypted({ room }) {
+    return this.client.getRoom(room).hasEncryptionStateEvent();
+  }
+
   members({ room }) {
     const found = this.client.getRoom(room)?.getMembers() ?? [];
     return Object.fromEntries(found.map((member) => [member.userId, member.membership]));
