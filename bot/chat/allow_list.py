@@ -15,7 +15,7 @@ from typing import Final, Literal
 from bot.chat.rights import Act, may
 from bot.errors import HeadwayError
 from bot.goals.goal import Goal
-from bot.ports.chat import Incoming, Place, Speaker
+from bot.ports.chat import Incoming, Network, Place, Speaker
 from bot.ports.doors import Notices
 from bot.ports.mail import Rooms
 from bot.ports.people import (
@@ -126,6 +126,13 @@ class AllowList:
                 self._roles[key] = known
         return known
 
+    def knows(self, network: Network, who: Speaker) -> bool:
+        """Whether an entry lets somebody in anywhere, as a person or by their server."""
+        return (network, who.id) not in self._register.gone and any(
+            entry.subject.network == network and _names(entry.subject, who)
+            for entry in self._register.entries
+        )
+
     async def is_chief(self, place: Place, who: Speaker) -> bool:
         """Whether somebody is an admin in all rooms, and not in some alone."""
         everywhere = Place(place.network, place.workspace, "")
@@ -171,6 +178,10 @@ class AllowList:
             known = resolved(self.kept(place), above, defaults=self._defaults)
             self._resolved[name] = known
         return known
+
+    async def approves_by_reaction(self, place: Place) -> bool:
+        """Whether a reaction approves a call there; where messages are encrypted, if the room says so."""
+        return self.settings(place).reactions or not await self.members.is_encrypted(place)
 
     def kept(self, place: Place) -> Mapping[str, Kept]:
         """What was set for the place's room itself; with an empty room, for its workspace."""
@@ -247,11 +258,8 @@ class AllowList:
         if subject.network != place.network:
             return False
         match subject.kind:
-            case "person":
-                return subject.id == who.id
-            case "server":
-                # `@ben:example.org:8448`: a server may name its port.
-                return bool(subject.id) and who.id.partition(":")[2] == subject.id
+            case "person" | "server":
+                return _names(subject, who)
             case "room":
                 room = Place(subject.network, subject.workspace, subject.id)
                 return await self.members.is_member(room, who)
@@ -262,6 +270,14 @@ class AllowList:
 def unmatched(register: Register, networks: frozenset[str]) -> tuple[Entry, ...]:
     """The entries that can match nobody, because their network is not connected."""
     return tuple(entry for entry in register.entries if entry.subject.network not in networks)
+
+
+def _names(subject: Subject, who: Speaker) -> bool:
+    if subject.kind == "person":
+        return subject.id == who.id
+    # `@ben:example.org:8448`: a server may name its port.
+    is_server = subject.kind == "server" and bool(subject.id)
+    return is_server and who.id.partition(":")[2] == subject.id
 
 
 def _holds_in(entry: Entry, place: Place) -> bool:

@@ -65,8 +65,12 @@ class LostRooms:
         def root(goal: Goal) -> str:
             return texts("root.moved", goal=desk.name(goal), objective=objectives.get(goal.id, ""))
 
-        main = (await desk.rooms.begin(old)).session
-        answer = Answer((Note(main, f"moved:{message.id}", texts("said.moved")),), (message.id,))
+        answer = Answer(handled=(message.id,))
+        if goals or desk.allow_list.kept(old):
+            # It waits in the old room, and comes along.
+            main = (await desk.rooms.begin(old)).session
+            note = Note(main, f"moved:{message.id}", texts("said.moved"))
+            answer = Answer((note,), (message.id,))
         await desk.rooms.move(old, move_of(message), root, answer)
         await desk.allow_list.room_moved()
         desk.posted()

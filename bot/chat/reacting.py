@@ -117,9 +117,9 @@ class Reactions:
             )
 
     async def _takes_words_only(self, heard: Heard, decision: Decision) -> bool:
-        if decision.kind != "approval" or heard.room.reactions:
+        if decision.kind != "approval":
             return False
-        return await self._desk.allow_list.members.is_encrypted(heard.message.place)
+        return not await self._desk.allow_list.approves_by_reaction(heard.message.place)
 
     async def _decision(self, goal: Goal, posted: Posted) -> Decision | None:
         """The decision of a card, open or not."""

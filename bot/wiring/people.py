@@ -23,7 +23,7 @@ from bot.chat.facts import Manner
 from bot.chat.intake import Intake
 from bot.chat.operations import Operations
 from bot.goals.goal import Goal, State
-from bot.ports.chat import Place, Speaker
+from bot.ports.chat import Incoming, Place, Speaker
 from bot.ports.clock import Clock
 from bot.ports.doors import Claims
 from bot.ports.journal import Lease
@@ -138,8 +138,9 @@ def build_intake(
     allow_list: AllowList,
     recall: Callable[[], Awaitable[None]],
     operations: Operations,
+    taken: Callable[[Incoming, Goal], None],
 ) -> Intake:
-    """What takes in what people say."""
+    """What takes in what people say; `taken` is told of what counts for a goal."""
     desk = Desk(
         inbox=store.inbox,
         journal=store.journal,
@@ -154,6 +155,7 @@ def build_intake(
         doors=store.doors,
         spending=store.spending,
         posted=posted,
+        taken=taken,
         holds=store.holds,
         recall=recall,
     )

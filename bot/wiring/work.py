@@ -33,6 +33,8 @@ from bot.wiring.people import (
 )
 from bot.wiring.people_desk import PeopleDesk
 from bot.wiring.secrets import LOOK_S, SecretDesk, matrix_account, with_secrets
+from bot.wiring.signs import Shown
+from bot.wiring.signs import Shown
 from bot.wiring.watch import Parts
 from scheduler.control import Answer
 from scheduler.parked import Parked
@@ -46,6 +48,7 @@ class Work:
     console: ConsoleChat
     connected: Connected
     """The networks beside the console."""
+    shown: Shown
     delivery: Delivery
     allow_list: AllowList
     departures: Departures
@@ -55,15 +58,16 @@ class Work:
     intake: Intake
     screening: Screening
     drain: Drain
+    shown: Shown
 
 
 async def build_work(ground: Ground) -> Work:
     """Build it, and tie what has to hear of something to what tells it. Raises as the store."""
     settings, names, store, clock = ground.settings, ground.names, ground.store, ground.clock
     console = ConsoleChat(settings.state_dir, clock, names.console, ground.redactor.text)
-    connected = await connect(ground)
+    connected = connect(ground)
     allow_list = await open_allow_list(settings, names, store, connected.members)
-    connected.allow_list = allow_list
+    connected.allowed(allow_list)
     report_idle(allow_list.register, names.networks)
     await invite_admin(allow_list, store.doors, names.networks)
     delivery = _delivery(ground, (console, *connected.chats), allow_list)
@@ -71,15 +75,17 @@ async def build_work(ground: Ground) -> Work:
     turns = build_turns(settings, clock, store, ground.model, ground.sandbox, allow_list)
     audits = build_audits(settings, clock, store, ground.model, allow_list)
     worker = _worker(ground, turns, audits, departures)
+    shown = Shown(connected.signs, lambda: worker.busy, store.journal, allow_list, clock)
     intake = build_intake(
         settings, names, clock, store, worker.wake, delivery.notify, ground.manner, allow_list,
-        worker.recall, ground.watches.operations,
+        worker.recall, ground.watches.operations, shown.acks.taken,
     )  # fmt: skip
     screening = Screening(intake.receive, store.rooms, store.outbox, ground.redactor, ground.manner)
     drain = Drain(worker, turns, delivery)
     work = Work(
         console,
         connected,
+        shown,
         delivery,
         allow_list,
         departures,
@@ -89,6 +95,7 @@ async def build_work(ground: Ground) -> Work:
         intake,
         screening,
         drain,
+        shown,
     )
     await _tie(ground, work)
     return work
@@ -117,6 +124,10 @@ async def _tie(ground: Ground, work: Work) -> None:
     ground.told.posted = notify
     if not ground.names.is_shared:
         ground.told.heard += [work.turns.heard, work.audits.heard]
+    ground.told.heard.append(work.shown.heard)
+    work.delivery.approves = work.allow_list.approves_by_reaction
+    if work.connected.signs:
+        ground.told.heard.append(work.shown.heard)
     operations.posted = notify
     work.departures.wake, work.worker.troubled = work.worker.wake, watches.store.troubled
     await watches.begin(
