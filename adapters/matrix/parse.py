@@ -86,7 +86,7 @@ def parse(event: object, hearer: Hearer, *, is_sealed: bool = False) -> Arrival 
 def file_of(event: Json) -> Json | None:
     """The content of an event that brings a file, as `fetch` takes it; None for any other."""
     content = _dict(event.get("content"))
-    if event.get("type") != "m.room.message" or content.get("msgtype") not in WITH_FILE:
+    if event.get("type") != "m.room.message" or _text(content.get("msgtype")) not in WITH_FILE:
         return None
     has_bytes = _text(content.get("url")) or _text(_dict(content.get("file")).get("url"))
     return content if has_bytes and _relation(content).get("rel_type") != "m.replace" else None
@@ -232,7 +232,7 @@ def moved_as(room: str, to: str) -> str:
 def _spoken(content: Json, relation: Json) -> str:
     """What a message says: its body, or the caption of its file, without what it answers."""
     body = _text(content.get("body"))
-    if content.get("msgtype") in WITH_FILE:
+    if _text(content.get("msgtype")) in WITH_FILE:
         name = _text(content.get("filename"))
         body = body if name and name != body else ""
     return _without_quote(body) if "m.in_reply_to" in relation else body
