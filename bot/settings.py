@@ -203,6 +203,9 @@ class Settings(BaseSettings):
     audit_timeout_s: float = Field(
         default=30.0, gt=0, le=DAY_S, description="Time of one audit call."
     )
+    file_most_mb: int = Field(
+        default=50, ge=1, le=1024, description="MB that a file may have which comes or is shared."
+    )
     lease_s: float = Field(
         default=30.0, gt=1, le=DAY_S, description="How long a silent worker keeps a goal."
     )

@@ -4,6 +4,7 @@ Who is in a room, as the homeserver knows. Port Members.
 Rule: an answer is remembered for five minutes, and forgotten as soon as somebody comes or goes.
 """
 
+import math
 from typing import Final
 from urllib.parse import quote
 
@@ -11,7 +12,7 @@ import nio
 
 from adapters.matrix import wire
 from adapters.matrix.errors import translated, unwrap
-from bot.errors import Refused
+from bot.errors import Refused, Wait
 from bot.ports.chat import Place, Speaker
 from bot.ports.clock import Clock
 from bot.ports.people import Subject
@@ -59,7 +60,7 @@ class RoomMembers:
 
     async def of(self, room: str) -> frozenset[str]:
         """Who has joined the room; nobody where we are not in it. Raises Wait."""
-        at, members = self._known.get(room, (-KEPT_S, frozenset()))
+        at, members = self._known.get(room, (-math.inf, frozenset()))
         if self._clock.now() - at < KEPT_S:
             return members
         asked_at, changes = self._clock.now(), self._changes
@@ -71,6 +72,11 @@ class RoomMembers:
             if error.code not in NOT_THERE:
                 raise
             members = frozenset()
+        except Wait:
+            if room in self._known:
+                # While the homeserver is away, who was there is.
+                return self._known[room][1]
+            raise
         if changes == self._changes:
             self._known[room] = asked_at, members
         return members

@@ -170,7 +170,6 @@ def _started(ground: Ground, work: Work) -> Running:
             follow(work.allow_list, work.departures, is_shared=is_shared), name="people"
         ),
         *version_watch(ground.store, is_shared=is_shared),
-        *work.shown.parts(),
         *_listening(ground, work),
         *work.shown.parts(),
         asyncio.create_task(work.console.listen(heard), name="console"),

@@ -13,6 +13,7 @@ from adapters.telemetry.logs import redact_with
 from bot.chat.facts import Manner
 from bot.known import learn_settings
 from bot.ports.clock import Clock
+from bot.ports.files import Files
 from bot.ports.model import Model
 from bot.ports.sandbox import Sandbox
 from bot.redaction import Redactor
@@ -20,6 +21,7 @@ from bot.settings import Settings
 from bot.wiring.caps import guard_of
 from bot.wiring.discreet import DiscreetModel
 from bot.wiring.endpoint import open_model
+from bot.wiring.files import open_files
 from bot.wiring.folder import owned, prepare_folder
 from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.operations import Watches, build_watches
@@ -70,6 +72,7 @@ class Ground:
     confined: Sandbox | None
     """The sandbox, as it is; `sandbox` is what tools are given."""
     sandbox: Sandbox | None
+    files: Files
 
 
 async def open_ground(stack: AsyncExitStack, settings: Settings, around: Around) -> Ground:
@@ -106,6 +109,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, around: Around)
         model=cast(Model, DiscreetModel(around.model(claude), redactor)),
         confined=confined,
         sandbox=discreet_sandbox(around.sandbox(confined), redactor),
+        files=open_files(settings),
     )
 
 

@@ -7,7 +7,7 @@ from adapters.store.open import Store, is_shared
 from bot.ports.chat import Network, Place
 from bot.settings import Settings
 from bot.wiring.folder import identity
-from bot.wiring.matrix import matrix_user
+from bot.wiring.matrix_account import user_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def names_of(settings: Settings) -> Names:
     Raises:
         BadSettings: they cannot be.
     """
-    matrix = matrix_user(settings)
+    matrix = user_of(settings)
     if not is_shared(settings.database_url):
         return Names(is_shared=False, matrix=matrix)
     return Names(True, identity(settings.state_dir), identity(settings.workspaces_dir), matrix)

@@ -6,7 +6,7 @@ Rule: a network in trouble is tried again for as long as the process lives, and 
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -114,15 +114,29 @@ class Connected:
     chats: tuple[Chat, ...] = ()
     signs: Mapping[Network, Signs] = field(default_factory=dict)
     hearings: tuple[Hearing, ...] = ()
-    allow_list: AllowList | None = None
-    """Set once it is built: it asks `members`."""
+    allowed: Callable[[AllowList], None] = lambda allow_list: None
+    """Told of the list once it is built: it asks `members`."""
 
 
-async def connect(ground: Ground) -> Connected:
-    """Build what the settings and accounts ask for; nothing is said to any network yet.
-
-    Raises:
-        BadSettings, SecretsUnusable: an account cannot be used as it is kept.
-    """
+def connect(ground: Ground) -> Connected:
+    """Build what the settings and accounts ask for; nothing is said to any network yet."""
     console: Members = ConsoleMembers()
-    return Connected(NetworkMembers({"console": console}))
+    if not ground.names.matrix:
+        return Connected(NetworkMembers({"console": console}))
+    # Its library takes half a second to load, and most processes have no account.
+    from bot.wiring.matrix import Doorkeeper, build_matrix, tells
+
+    door = Doorkeeper(ground.store)
+    chat = build_matrix(
+        ground.settings, ground.names.matrix, ground.store, ground.files, ground.clock,
+        ground.redactor, ground.manner, door,
+    )  # fmt: skip
+    hearing = Hearing(chat, ground.watch, ground.watches.operations, ground.clock)
+    tells(chat, hearing)
+    return Connected(
+        NetworkMembers({"console": console, "matrix": chat}),
+        (chat,),
+        {"matrix": chat},
+        (hearing,),
+        door.allowed,
+    )

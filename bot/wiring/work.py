@@ -34,7 +34,6 @@ from bot.wiring.people import (
 from bot.wiring.people_desk import PeopleDesk
 from bot.wiring.secrets import LOOK_S, SecretDesk, matrix_account, with_secrets
 from bot.wiring.signs import Shown
-from bot.wiring.signs import Shown
 from bot.wiring.watch import Parts
 from scheduler.control import Answer
 from scheduler.parked import Parked
@@ -48,7 +47,6 @@ class Work:
     console: ConsoleChat
     connected: Connected
     """The networks beside the console."""
-    shown: Shown
     delivery: Delivery
     allow_list: AllowList
     departures: Departures
@@ -85,7 +83,6 @@ async def build_work(ground: Ground) -> Work:
     work = Work(
         console,
         connected,
-        shown,
         delivery,
         allow_list,
         departures,
@@ -126,8 +123,6 @@ async def _tie(ground: Ground, work: Work) -> None:
         ground.told.heard += [work.turns.heard, work.audits.heard]
     ground.told.heard.append(work.shown.heard)
     work.delivery.approves = work.allow_list.approves_by_reaction
-    if work.connected.signs:
-        ground.told.heard.append(work.shown.heard)
     operations.posted = notify
     work.departures.wake, work.worker.troubled = work.worker.wake, watches.store.troubled
     await watches.begin(

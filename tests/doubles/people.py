@@ -141,6 +141,10 @@ class MemoryDoors:
             claim.expires_at = self._clock.now()
         self._rows.claims[code_hash] = _Claim(self._clock.now() + lasts_s)
 
+    async def is_claim_open(self) -> bool:
+        """Whether there is a code that somebody could use now."""
+        return any(True for _ in self._open())
+
     async def claim(
         self, code_hash: str, person: str, answer: Callable[[Claimed], Answer]
     ) -> Claimed:

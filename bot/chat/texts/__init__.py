@@ -12,6 +12,7 @@ from typing import Final
 from bot.chat.texts.english import CHATS
 from bot.chat.texts.english_forgetting import FORGETTING
 from bot.chat.texts.english_money import MONEY
+from bot.chat.texts.english_networks import NETWORKS
 from bot.chat.texts.english_operations import OPERATIONS
 from bot.chat.texts.english_people import PEOPLE
 from bot.chat.texts.english_rooms import ROOMS
@@ -22,6 +23,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     **CHATS,
     **FORGETTING,
     **MONEY,
+    **NETWORKS,
     **OPERATIONS,
     **PEOPLE,
     **ROOMS,
