@@ -24,6 +24,7 @@ from bot.errors import HeadwayError, IllegalMove, OutcomeUnknown, Refused, Store
 from bot.goals.events import Paused
 from bot.ports.chat import EDIT, REMOVAL, Chat, Outgoing, Place, Shape
 from bot.ports.clock import Clock
+from bot.ports.files import Attachments
 from bot.ports.holds import Holds
 from bot.ports.journal import Journal, Unit
 from bot.ports.mail import Due, Outbox, Rooms
@@ -105,6 +106,8 @@ class Delivery:
         self.spending = spending
         self.holds = holds
         self.operations = operations
+        self.attachments: Attachments | None = None
+        """By them the complete post tells which files there are."""
         self.approves: Callable[[Place], Awaitable[bool]] = _always
         """Whether a reaction approves a call there."""
         self._lanes = tuple(_Lane(chat) for chat in chats)
@@ -226,6 +229,7 @@ class Delivery:
             silent=is_silent(due),
             edits=due.remote if due.kind in EDITS or due.may_differ else "",
             removes=due.kind == "removal",
+            files=due.files,
         )
         return await chat.send(message)
 
@@ -243,7 +247,8 @@ class Delivery:
         if due.kind == "root":
             return replace(await self._reply(due), origin=_origin(due))
         goal = await self._journal.goal(due.goal)
-        if goal.reason == "undone":
+        if goal.reason == "undone" or (due.kind == "file" and not due.files):
+            # Taken back, or forgotten meanwhile.
             return None
         card = await self._card(due) if due.kind == "card" else None
         further = {due.content, card.decision.text if card else ""} - {""}
@@ -258,6 +263,10 @@ class Delivery:
             spending=self.spending if is_status else None,
             holds=self.holds if is_status else None,
         )
+        shared = due.files
+        if due.kind == "complete" and self.attachments is not None:
+            shared = await self.attachments.of_goal(goal.id)
+        facts = replace(facts, files=shared) if shared else facts
         shown = shape(due, facts, self._manner_in(due.place))
         if goal.decision is not None and goal.decision.kind == "approval" and shown.reactions:
             return shown if await self.approves(due.place) else replace(shown, reactions=())

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from bot.chat.cards import Closed
 from bot.chat.texts import Texts
 from bot.goals.goal import Goal
+from bot.ports.chat import Attachment
 from bot.ports.holds import Hold, Holds
 from bot.ports.journal import Journal, Task
 from bot.ports.mail import Rooms
@@ -30,6 +31,8 @@ class Facts:
     """Of a card that is edited: its decision."""
     held: Hold | None = None
     """What stops the goal, where a message tells of it."""
+    files: tuple[Attachment, ...] = ()
+    """That a message brings, or tells of."""
 
     def text(self, content: str) -> str:
         """The text of a hash, or nothing when it is gone or was never there."""

@@ -32,6 +32,7 @@ from bot.chat.verbs import OF_ANYBODY, START, VERBS, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import DecisionAnswered, MessageReceived
 from bot.goals.goal import Goal
+from bot.ports.attached import with_files
 from bot.ports.chat import (
     Arrival,
     Incoming,
@@ -58,7 +59,10 @@ FAILINGS = 3
 
 def _plain(one: Arrival) -> Arrival:
     speaker = named_plainly(one.speaker)
-    return one if speaker is one.speaker else replace(one, speaker=speaker)
+    if speaker is not one.speaker:
+        one = replace(one, speaker=speaker)
+    # The lines of its files are a part of what it says: they go where that goes, and when it goes.
+    return with_files(one) if isinstance(one, Incoming) else one
 
 
 def _any(place: Place) -> bool:

@@ -23,6 +23,7 @@ from bot.chat.texts import Texts
 from bot.chat.verbs import START, VERBS, Takes, Verb
 from bot.errors import BadInput
 from bot.goals.limits import OBJECTIVE_MOST_BYTES
+from bot.ports.attached import without_lines
 from bot.ports.chat import Place
 from bot.ports.room_settings import Mention
 
@@ -304,7 +305,7 @@ def objective(text: str, texts: Texts) -> str:
         if quoted and begin not in inner and end not in inner:
             stripped = inner.strip()
             break
-    if not any(letter.isalnum() for letter in stripped):
+    if not any(letter.isalnum() for letter in without_lines(stripped)):
         raise BadInput(texts("bad.empty"))
     size = len(stripped.encode("utf-8", "surrogatepass"))
     if size > OBJECTIVE_MOST_BYTES:

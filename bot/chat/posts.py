@@ -11,6 +11,7 @@ from bot.chat.signs import NO, YES, numbers
 from bot.chat.status import buttons, details, status, turns
 from bot.chat.times import duration, moment
 from bot.goals.goal import Decision
+from bot.ports.attached import size_of
 from bot.ports.chat import Button, Shape
 from bot.ports.mail import Due
 from bot.ports.question import read
@@ -33,6 +34,8 @@ def shape(due: Due, facts: Facts, manner: Manner) -> Shape:
             return _closed_card(due, facts, manner)
         case "answer":
             return _answer(due, facts, manner)
+        case "file":
+            return _file(due, facts, manner)
         case _:
             text = facts.text(due.content)
             return Shape("", "", body=text or manner.texts("notice", reason=due.reason))
@@ -82,12 +85,14 @@ def _complete(due: Due, facts: Facts, manner: Manner) -> Shape:
     goal, texts = facts.goal, manner.texts
     lasted = duration((goal.closed_at or facts.now) - goal.opened_at, texts)
     note = facts.text(goal.note)
+    checked = (texts("complete.checked", note=note),) if note else ()
+    shared = texts("list_of").join(dict.fromkeys(file.name for file in facts.files))
     return Shape(
         "✅",
         texts("state.complete"),
         _head(facts, manner, lasted, turns(goal, manner), spent(goal, texts)),
         body=_result(due, facts) or texts("complete.empty"),
-        notes=(texts("complete.checked", note=note),) if note else (),
+        notes=(*checked, texts("complete.files", names=shared)) if shared else checked,
         buttons=(Button("reopen", texts("button.not_done")), details(manner)),
         mentions=(goal.owner,),
         goal=goal.id,
@@ -205,6 +210,14 @@ def _closed_card(due: Due, facts: Facts, manner: Manner) -> Shape:
         goal=facts.goal.id,
         state=facts.goal.state,
     )
+
+
+def _file(due: Due, facts: Facts, manner: Manner) -> Shape:
+    """What is said with a file that the agent shares."""
+    names = manner.texts("list_of").join(file.name for file in facts.files)
+    size = size_of(sum(file.size for file in facts.files))
+    goal = facts.goal.id
+    return Shape("📎", names, _head(facts, manner, size), facts.text(due.content), goal=goal)
 
 
 def _answer(due: Due, facts: Facts, manner: Manner) -> Shape:

@@ -62,6 +62,7 @@ CHATS: Final[Mapping[str, str]] = {
     # Complete.
     "complete.empty": "It is done; the agent left no words about it.",
     "complete.checked": "Checked: {note}",
+    "complete.files": "Files: {names}",
     # Blocked: what stands in the way, then what to do.
     "blocked.audits": "{note} (3 audits in a row)",
     "blocked.audits.bare": "three audits in a row found it blocked",
