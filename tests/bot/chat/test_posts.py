@@ -72,12 +72,13 @@ def a_post(
     tasks: bool = False,
     held: Hold | None = None,
     shares: tuple[Share, ...] = (),
+    files: tuple[Attachment, ...] = (),
 ) -> str:
     due = Due(f"g12:{kind}", kind, goal.id, goal.session, PLACE, reason, content)
     card = Closed(asking("question", "question").decision, "p2") if kind == "card" else None  # type: ignore[arg-type]
     names = {"p1": "ann", "p2": "ben"}
     facts = Facts(goal, TEXTS, TASKS if tasks else (), names, AT + 2460, closed=card, held=held)
-    return plain(shape(due, replace(facts, shares=shares), MANNER))
+    return plain(shape(due, replace(facts, shares=shares, files=files), MANNER))
 
 
 def a_cap(cap: str, limit: int, in_tokens: bool = False) -> str:
@@ -104,6 +105,8 @@ OVER = replace(GOAL, state=State.OVER_BUDGET, ledger=replace(GOAL.ledger, nano_u
 UNPRICED = replace(GOAL, ledger=replace(GOAL.ledger, has_unknown_price=True))
 WAITING = replace(GOAL, state=State.WAITING, wait=Wait("w", "time", "", AT + 7200, "waits"))
 
+REPORT = Attachment("report.md", "text/markdown", 12_345, "0" * 64)
+CHART = Attachment("chart.png", "image/png", 1_234_567, "1" * 64)
 HELD = Hold("all", "p1", AT, "the key is being changed", "ann")
 
 CASES = {
@@ -134,6 +137,11 @@ CASES = {
     "complete_with_a_note": lambda: a_post(
         "complete", replace(DEAR, finish_note="headline"), "complete", "reply"
     ),
+    "complete_with_files": lambda: a_post(
+        "complete", DEAR, "complete", "reply", files=(REPORT, CHART, REPORT)
+    ),
+    "file": lambda: a_post("file", GOAL, files=(CHART,)),
+    "file_with_a_caption": lambda: a_post("file", GOAL, "", "headline", files=(REPORT,)),
     "blocked": lambda: a_post("blocked", BLOCKED, "audits", "no_access"),
     "blocked_stall": lambda: a_post("blocked", BLOCKED, "stall:same_reply"),
     "budget_reached": lambda: a_post("over_budget", OVER, "wrap_up_ended", "wrap_up"),

@@ -1,0 +1,150 @@
+"""Files with messages: told in their text on the way in, posted once on the way out."""
+
+import pytest
+
+from adapters.console.parse import room
+from bot.chat.delivery import Delivery
+from bot.errors import OutcomeUnknown, Refused, Wait
+from bot.goals.events import FileShared, TurnStarted
+from bot.goals.goal import Goal, State
+from bot.ports.attached import path_of
+from bot.ports.chat import Attachment, Incoming, Removed
+from bot.ports.journal import Content, Unit
+from tests.bot.chat.conftest import ANN, Bench
+from tests.doubles.chat import MemoryChat
+
+CSV = Attachment("../report.csv", "text/csv", 12_345, "0" * 64)
+REPORT = Attachment("report.md", "text/markdown", 700, "1" * 64)
+
+
+@pytest.fixture
+def chat() -> MemoryChat:
+    return MemoryChat()
+
+
+@pytest.fixture
+def delivery(bench: Bench, chat: MemoryChat) -> Delivery:
+    store = bench.store
+    made = Delivery(store.outbox, store.journal, store.rooms, (chat,), bench.manner, bench.clock)
+    made.attachments = store.attachments
+    return made
+
+
+def said(id: str, text: str, thread: str = "") -> Incoming:
+    return Incoming(id, room(thread), ANN, text, 1_800_000_000.0, files=(CSV,))
+
+
+def line(id: str) -> str:
+    return f"[file: {path_of(id, 'report.csv')}, text/csv, 12 KB]"
+
+
+async def text(bench: Bench, goal: Goal, hash: str) -> str:
+    return (await bench.store.journal.contents(goal.session, [hash])).get(hash, "")
+
+
+async def shares(bench: Bench, goal: Goal, file: Attachment, caption: str = "") -> None:
+    lease = await bench.store.leases.claim_one("w", goal.id)
+    assert lease is not None
+    content = Content(caption, "agent")
+    shared = FileShared(file.hash, content.hash if caption else "")
+    unit = Unit(goal.id, (TurnStarted(), shared), (content,), lease.epoch, files=(file,))
+    await bench.store.journal.commit(unit)
+
+
+async def test_an_objective_tells_of_the_file_that_came_with_it(bench: Bench) -> None:
+    await bench.intake.receive(said("m1", "/goal sum up the table"))
+    await bench.intake.drain()
+
+    goal = await bench.goal("m1")
+    assert await text(bench, goal, goal.objective) == f"sum up the table\n{line('m1')}"
+    assert await bench.store.attachments.of_session(goal.session) == {
+        "m1": (Attachment("report.csv", "text/csv", 12_345, "0" * 64),)
+    }
+
+
+async def test_a_file_without_a_word_steers_the_goal_of_its_thread(bench: Bench) -> None:
+    thread, _ = await bench.start()
+
+    await bench.intake.receive(said("m2", "", thread))
+    await bench.intake.drain()
+
+    goal = await bench.goal(thread)
+    assert goal.messages == 1
+    lines = await bench.store.journal.history(goal.session)
+    assert await text(bench, goal, lines[-1].entry.event.content) == line("m2")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("words", ["", "look at this"])
+async def test_a_file_that_is_given_to_nobody_opens_nothing(bench: Bench, words: str) -> None:
+    await bench.intake.receive(said("m1", words))
+    await bench.intake.drain()
+
+    assert await bench.store.rooms.goals() == ()
+    assert await bench.store.inbox.waiting() == ()
+
+
+@pytest.mark.parametrize("words", ["/goal", "@headway"])
+async def test_a_file_with_nothing_but_the_bots_name_is_no_objective(
+    bench: Bench, words: str
+) -> None:
+    await bench.intake.receive(said("m1", words))
+    await bench.intake.drain()
+
+    assert await bench.store.rooms.goals() == ()
+    assert await bench.store.inbox.waiting() == ()
+
+
+async def test_what_is_taken_back_takes_the_words_that_told_of_its_file(bench: Bench) -> None:
+    await bench.intake.receive(said("m1", "/goal sum up the table"))
+    await bench.intake.drain()
+    goal = await bench.goal("m1")
+
+    await bench.intake.receive(Removed("m1", room(), ANN, 1_800_000_001.0))
+
+    assert await text(bench, goal, goal.objective) == ""
+
+
+async def test_a_shared_file_is_posted_once_in_the_goals_thread(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    thread, _ = await bench.start()
+    goal = await bench.goal(thread)
+    await shares(bench, goal, REPORT, "The report.")
+
+    await delivery.drain()
+    await delivery.drain()
+
+    [post] = [post for post in chat.posts.values() if post.files]
+    assert post.files == (REPORT,)
+    assert post.place.thread
+    assert post.shape.body == "The report."
+    assert post.shape.word == "report.md"
+
+
+@pytest.mark.parametrize("trouble", [Wait("later"), OutcomeUnknown("lost")])
+async def test_trouble_on_the_way_posts_it_no_second_time(
+    bench: Bench, delivery: Delivery, chat: MemoryChat, trouble: Wait
+) -> None:
+    thread, _ = await bench.start()
+    goal = await bench.goal(thread)
+    (chat.will_raise if type(trouble) is Wait else chat.will_lose).append(trouble)
+    await shares(bench, goal, REPORT)
+
+    for _ in range(3):
+        await delivery.drain()
+        bench.clock.move(10.0)
+
+    assert len([post for post in chat.posts.values() if post.files]) == 1
+
+
+async def test_a_file_that_the_network_does_not_take_parks_the_goal(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    thread, _ = await bench.start()
+    goal = await bench.goal(thread)
+    chat.will_raise.append(Refused("The homeserver takes no such file.", code="M_TOO_LARGE"))
+    await shares(bench, goal, REPORT)
+
+    await delivery.drain()
+
+    assert (await bench.goal(thread)).state is State.PAUSED
