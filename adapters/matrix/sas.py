@@ -137,7 +137,7 @@ class Sas:
             "keys": self._tag(",".join(sorted(keys)), info + "KEY_IDS"),
         }
 
-    def _bytes(self) -> vodozemac.SasBytes:
+    def _bytes(self) -> "vodozemac.SasBytes":
         theirs, ours = self._theirs, self._ours
         return self._agreed().bytes(
             "MATRIX_KEY_VERIFICATION_SAS"

@@ -67,7 +67,7 @@ class Outcome:
     """Seconds since the epoch."""
     state: State
     emoji: str = ""
-    """The names of the seven signs that the bot sees."""
+    """The seven signs that the bot sees, with their names."""
     reason: str = ""
 
 
@@ -238,7 +238,7 @@ class Verifier:
         if not opened.sas.take_key(heard.content.get("key")):
             return
         await self._send(opened.channel, "key", {"key": opened.sas.key})
-        emoji = ", ".join(name for _, name in opened.sas.emoji)
+        emoji = ", ".join(f"{sign} {name}" for sign, name in opened.sas.emoji)
         log.info("%s verifies the bot and should see: %s", opened.channel.user_id, emoji)
         self._note(opened.channel, "comparing", emoji=emoji)
 
