@@ -63,7 +63,10 @@ def build_matrix(
         matrix_account(settings), ways_of(settings, redactor), first_of(settings),
         store.positions, files, clock,
     )  # fmt: skip
-    words = Words(texts("network.whole"), texts("network.origin"), texts("network.lost"))
+    file = "{name}"
+    words = Words(
+        texts("network.whole", name=file), texts("network.origin"), texts("network.lost", name=file)
+    )
     wishes = Wishes(
         may_invite=door.may_invite,
         is_claim_open=door.is_claim_open,
