@@ -1,6 +1,6 @@
 """Intake and delivery over the in-memory store, with a console in a temporary folder."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -10,6 +10,7 @@ import pytest
 from adapters.console.connection import ConsoleChat
 from adapters.console.parse import Edited, Posted, Taken
 from adapters.console.room import RoomFile, room_path
+from adapters.store.open import open_store
 from bot.chat.allow_list import AllowList
 from bot.chat.delivery import Delivery
 from bot.chat.departures import Departures
@@ -19,12 +20,13 @@ from bot.chat.intake import Intake
 from bot.goals.events import Event
 from bot.goals.goal import Goal
 from bot.goals.instructions import Instruction
-from bot.goals.limits import DEFAULT_BUDGET
+from bot.goals.limits import DEFAULT_BUDGET, LIMITS
 from bot.ports.chat import Shape, Speaker
 from bot.ports.journal import Content, Task, Unit
 from bot.ports.people import Register
 from bot.ports.plain import plain
 from bot.wiring.people import ConsoleMembers
+from tests.bot.chat.network import Net
 from tests.doubles.clock import HandClock
 from tests.doubles.store import MemoryStore
 
@@ -157,3 +159,16 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def stored(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Net]:
+    """A network over the double of a store, and over a real one."""
+    clock = HandClock()
+    if request.param == "memory":
+        yield Net(clock=clock)
+        return
+    async with open_store(
+        "sqlite:///headway.db", clock=clock, limits=LIMITS, state_dir=tmp_path
+    ) as store:
+        yield Net(store, clock)

@@ -1,7 +1,8 @@
-"""A network with reactions, rooms of two and encryption: intake and delivery over the double of a store."""
+"""A network with reactions, rooms of two and encryption: intake and delivery over a store."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bot.chat.allow_list import AllowList
 from bot.chat.delivery import Delivery
@@ -54,12 +55,42 @@ class MemoryMembers:
         return place.room in self.encrypted
 
 
+class MemorySigns:
+    """Port Signs: what stands under each message."""
+
+    def __init__(self) -> None:
+        self.under: dict[str, list[str]] = {}
+        self.will_raise: list[Exception] = []
+        self.asked = 0
+        self.working: list[frozenset[Place]] = []
+
+    async def react(self, place: Place, message: str, emoji: str) -> str:
+        """Put it there."""
+        self.asked += 1
+        if self.will_raise:
+            raise self.will_raise.pop(0)
+        self.under.setdefault(message, []).append(emoji)
+        return f"{message} {emoji}"
+
+    async def take_reaction(self, place: Place, reaction: str) -> None:
+        """Take it away."""
+        message, emoji = reaction.split(" ")
+        self.under[message].remove(emoji)
+
+    async def show_working(self, places: frozenset[Place]) -> None:
+        """Note where."""
+        if self.will_raise:
+            raise self.will_raise.pop(0)
+        self.working.append(places)
+
+
 class Net:
     """A chat without agent or worker: events of those are given by the test."""
 
-    def __init__(self, bot: str = BOT) -> None:
-        self.bot, self.clock = bot, HandClock()
-        self.store = MemoryStore(self.clock)
+    def __init__(self, store: Any = None, clock: HandClock | None = None) -> None:
+        """`store`: a real one on that clock, in place of the double."""
+        self.clock = clock or HandClock()
+        self.store: Any = store or MemoryStore(self.clock)
         self.chat, self.members = MemoryChat("matrix"), MemoryMembers()
         self.manner = Manner()
         self.allow_list = AllowList(

@@ -10,10 +10,9 @@ from tests.bot.chat.network import ANN, BEN, BOT, EVE, Net, room
 
 
 @pytest.fixture
-async def net() -> Net:
-    net = Net()
-    await net.allow(ANN, "admin")
-    return net
+async def net(stored: Net) -> Net:
+    await stored.allow(ANN, "admin")
+    return stored
 
 
 async def test_what_speaks_to_others_is_talk_even_in_a_goals_thread(net: Net) -> None:
@@ -232,7 +231,7 @@ async def test_answers_call_nobody_and_what_needs_people_does(net: Net) -> None:
 
 
 async def test_two_bots_that_take_each_others_words_end_by_themselves() -> None:
-    here, there = Net("@one:example.org"), Net("@two:example.org")
+    here, there = Net(), Net()
     one, two = Speaker("@one:example.org", "one"), Speaker("@two:example.org", "two")
     for net, other in ((here, two), (there, one)):
         net.members.direct.add("!room")

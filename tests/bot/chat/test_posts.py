@@ -19,7 +19,7 @@ from bot.chat.posts import reason, shape
 from bot.chat.texts import Texts
 from bot.goals.goal import Decision, Goal, HeldKind, State, Wait
 from bot.goals.money import NANO, Budget, Ledger, Usage
-from bot.ports.chat import Place
+from bot.ports.chat import Attachment, Place
 from bot.ports.holds import Hold
 from bot.ports.journal import Task
 from bot.ports.mail import Due

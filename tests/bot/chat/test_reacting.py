@@ -12,11 +12,10 @@ from tests.bot.chat.turns import began
 
 
 @pytest.fixture
-async def net() -> Net:
-    net = Net()
-    await net.allow(ANN)
-    await net.allow(BEN, "approver")
-    return net
+async def net(stored: Net) -> Net:
+    await stored.allow(ANN)
+    await stored.allow(BEN, "approver")
+    return stored
 
 
 async def asked(net: Net, kind: DecisionKind, *options: str) -> Goal:
