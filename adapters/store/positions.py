@@ -22,6 +22,9 @@ _OF_ACCOUNT: Final = (
 _TOKEN: Final = select(_N.c.token).where(
     _N.c.network == bindparam("of_network"), _N.c.workspace == bindparam("of_workspace")
 )
+_READ_AT: Final = select(_N.c.at).where(
+    _N.c.network == bindparam("of_network"), _N.c.workspace == bindparam("of_workspace")
+)
 _MOVE: Final = queries.upsert(queries.into(_N), ("network", "workspace"), "token", "at")
 _SEAL: Final = queries.into(_E).on_conflict_do_nothing()
 _SEALED: Final = (
@@ -45,6 +48,12 @@ class StorePositions:
         of = {"of_network": network, "of_workspace": workspace}
         row = await self._readers.do(lambda reader: reader.one(_TOKEN, **of))
         return None if row is None else str(row[0])
+
+    async def read_at(self, network: Network, workspace: str) -> float | None:
+        """When the position was last moved, seconds since 1970; None before the first look."""
+        of = {"of_network": network, "of_workspace": workspace}
+        row = await self._readers.do(lambda reader: reader.one(_READ_AT, **of))
+        return None if row is None else float(row[0])
 
     async def sealed(self, network: Network, workspace: str) -> tuple[Sealed, ...]:
         """What cannot be read yet, oldest first."""

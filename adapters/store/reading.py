@@ -13,6 +13,7 @@ from adapters.store.incidents import StoreIncidents
 from adapters.store.journal import StoreJournal
 from adapters.store.open import POSTGRES, SQLITE, address_of, file_of
 from adapters.store.people import StorePeople
+from adapters.store.positions import StorePositions
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
 from adapters.store.restored import StoreRestores
@@ -40,6 +41,7 @@ class Reading:
     holds: StoreHolds
     incidents: StoreIncidents
     people: StorePeople
+    positions: StorePositions
 
 
 @asynccontextmanager
@@ -64,9 +66,11 @@ async def open_for_reading(
         )
         spending = StoreSpending(writer, readers, LIMITS, NO_GUARD, time)
         people, records = StorePeople(writer, readers), StoreRecords(readers)
+        positions = StorePositions(writer, readers)
         yield Reading(
-            records, spending, journal, figures, secrets, restores, holds, incidents, people
-        )
+            records, spending, journal, figures, secrets, restores, holds, incidents, people,
+            positions,
+        )  # fmt: skip
     finally:
         await writer.close()
         await readers.close()

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ from bot.doctor.screen import Screen
 from bot.doctor.size import size
 from bot.errors import HeadwayError
 from bot.settings import Settings, read_settings
+from bot.wiring.matrix_account import is_set_up
 
 QUICK_S: Final = 10.0
 MODEL_S: Final = 20.0
@@ -93,6 +95,7 @@ def examined(
             "listeners",
             "rooms",
             "people",
+            "matrix",
             "sandbox",
             "model",
             "prices",
@@ -117,10 +120,30 @@ def _checks(settings: Settings) -> tuple[Check, ...]:
         Check("listeners", lambda: listeners.free(settings)),
         Check("rooms", lambda: rooms.reached(settings)),
         Check("people", lambda: rooms.people(settings)),
+        *_matrix(settings),
         Check("sandbox", lambda: sandbox.works(settings), MODEL_S),
         Check("model", lambda: model.answers(settings), MODEL_S),
         Check("prices", lambda: model.prices(settings)),
     )
+
+
+def _matrix(settings: Settings) -> tuple[Check, ...]:
+    """What keeps the bot from hearing or speaking there; one line where it is not set up."""
+    # Loading nio takes a second, which nobody without Matrix should wait for.
+    if not is_set_up(settings):
+        return (Check("matrix", lambda: rooms.no_matrix(settings)),)
+    from bot.doctor import matrix
+
+    looks = {
+        "matrix": matrix.account,
+        "matrix server": matrix.server,
+        "matrix session": matrix.session,
+        "matrix device": matrix.device,
+        "matrix sync": matrix.sync,
+        "matrix rooms": matrix.rooms,
+        "matrix people": matrix.people,
+    }
+    return tuple(Check(name, partial(look, settings), MODEL_S) for name, look in looks.items())
 
 
 def _read(config: Path | None, state_dir: Path | None) -> tuple[Settings | None, Finding]:

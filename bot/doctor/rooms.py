@@ -52,6 +52,16 @@ def people(settings: Settings) -> str:
     return f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}, and the operator"
 
 
+def no_matrix(settings: Settings) -> str:
+    """What is said of Matrix where nobody set it up."""
+    if settings.matrix_homeserver or settings.matrix_user:
+        raise warning(
+            "Matrix has settings, and too few for a login: give matrix_homeserver, matrix_user, and "
+            "matrix_password or matrix_token; or run `headway matrix login`."
+        )
+    return "not set up; `headway matrix login` does"
+
+
 async def _register(settings: Settings) -> Register:
     async with reading(settings) as store:
         return await store.people.register()

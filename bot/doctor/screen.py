@@ -21,7 +21,7 @@ SIGNS: Final[dict[State, str]] = {
     "wrong": "[red]✗ wrong[/]  ",
     "skipped": "[dim]- skipped[/]",
 }
-NAME_CHARS: Final = 13
+NAME_CHARS: Final = 14
 
 
 class Screen:

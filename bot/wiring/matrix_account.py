@@ -31,6 +31,11 @@ def user_of(settings: Settings) -> str:
     return settings.matrix_user if settings.matrix_homeserver and has_way else ""
 
 
+def is_set_up(settings: Settings) -> bool:
+    """Whether there is an account, good or not, or what makes one."""
+    return matrix_account(settings).stamp() is not None or bool(user_of(settings))
+
+
 def learn_account(redactor: Redactor, settings: Settings) -> None:
     """Teach the redactor the account's tokens, key and seeds, where they open."""
     try:
