@@ -106,9 +106,7 @@ class StoreDoors:
 
     async def is_claim_open(self) -> bool:
         """Whether there is a code that somebody could use now."""
-        return await self._writer.do(
-            lambda tx: tx.one(_OPEN_CLAIM, of_now=tx.now()) is not None
-        )
+        return await self._writer.do(lambda tx: tx.one(_OPEN_CLAIM, of_now=tx.now()) is not None)
 
     async def claim(
         self, code_hash: str, person: str, answer: Callable[[Claimed], Answer]

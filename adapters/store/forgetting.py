@@ -27,6 +27,7 @@ from adapters.store.forgotten import (
     refs_of,
 )
 from adapters.store.journal import check_waiting
+from adapters.store.mail_traces import forget_mail
 from adapters.store.people import write_notes
 from adapters.store.readers import Readers
 from adapters.store.statements import Reader, Row, Statement
@@ -93,6 +94,7 @@ _LOOSE: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
     ("hold", ("scope",), ("by", "why")),
     ("incident", ("id",), ("detail",)),
     ("secret", ("kind", "name"), ("set_by",)),
+    ("attachment", ("owner", "number"), ("name",)),
     ("grant", ("id",), ("rule",)),
     ("inbox", ("id",), ("why",)),
     ("outbox", ("key",), ("why",)),
@@ -171,6 +173,8 @@ class StoreForgetting:
             if not is_dry:
                 await self._writer.do(in_bites(partial(_end, bite)), lane="forgetting")
             yield Step("text", sum(one.rows for one in bite))
+        for step in await forget_mail(trail, *parts, is_dry=is_dry):
+            yield step
 
     async def name(self, trail: Trail, *, is_dry: bool = False) -> AsyncIterator[Step]:
         """Take away their name and their rights. The last step: nothing is told by them after it."""

@@ -5,12 +5,13 @@ Rule 1: all of it is written before the database can be opened by a process that
 Rule 2: no lease of before is ours, and no epoch of before will be reached: what a former process
         still writes is fenced.
 Rule 3: whatever is to be sent may be there already: it is looked up first.
+Rule 4: networks are read anew, as at the first time: what came since the backup is history.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import bindparam, func, select, text, update
+from sqlalchemy import bindparam, delete, func, select, text, update
 
 from adapters.store import queries
 from adapters.store.readers import Readers
@@ -45,6 +46,9 @@ _MISS: Final = (
     .values(state="missed", worker="", until=0.0)
     .where(_R.c.due_at <= bindparam("of_now"), text("state IN ('due', 'claimed')"))
 )
+
+_READ_ANEW: Final = delete(_T["network_position"])
+_OPEN_NOTHING: Final = delete(_T["sealed_event"])
 
 _IS_HELD: Final = select(queries.HOLD.c.scope).where(queries.HOLD.c.scope == bindparam("of_scope"))
 _LAST: Final = select(*_RR.c).order_by(_RR.c.at.desc()).limit(1)
@@ -128,6 +132,8 @@ def settle(tx: Transaction, origin: Origin) -> RestoreReport:
     tx.run(_DOUBT)
     tx.run(_SETTLE, of_home=origin.home, home=origin.new_home)
     tx.run(_MISS, of_now=now)
+    tx.run(_READ_ANEW)
+    tx.run(_OPEN_NOTHING)
     report = _report(tx)
     assert report is not None
     return report

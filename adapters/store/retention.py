@@ -14,6 +14,7 @@ from sqlalchemy import bindparam, func, select, text
 
 from adapters.store import queries
 from adapters.store.forgotten import EVER, bites, blank_bite, in_bites, refs_of
+from adapters.store.mail_traces import end_mail
 from adapters.store.readers import Readers
 from adapters.store.statements import Reader
 from adapters.store.writer import Writer
@@ -79,6 +80,9 @@ class StoreRetention:
             if count:
                 yield Step("wait", count)
             async for step in self._blank(loose, until, is_dry=is_dry):
+                yield step
+            parts = (self._writer, self._readers)
+            for step in await end_mail(room, until, ended, *parts, is_dry=is_dry):
                 yield step
 
     async def workspaces(self, names: Sequence[str], kept: Kept) -> tuple[str, ...]:

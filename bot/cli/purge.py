@@ -37,6 +37,8 @@ _WORDS: Final = {
     "line": ("line of the room's file", "lines of the room's file"),
     "workspace": ("workspace", "workspaces"),
     "file": ("file in others' workspaces", "files in others' workspaces"),
+    "attached": ("file of a message", "files of messages"),
+    "sealed": ("message that could not be read", "messages that could not be read"),
     "note": ("operator's note", "operators' notes"),
     "right": ("right", "rights"),
     "name": ("name", "names"),

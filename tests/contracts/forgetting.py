@@ -17,6 +17,7 @@ from bot.goals.events import (
     Cancelled,
     DecisionAnswered,
     DecisionAsked,
+    FileShared,
     GoalOpened,
     MessageReceived,
     NoteLeft,
@@ -28,9 +29,10 @@ from bot.goals.events import (
 )
 from bot.goals.goal import Goal, Wait
 from bot.goals.limits import DEFAULT_BUDGET
-from bot.ports.chat import Incoming, Place, Removed, Speaker
+from bot.ports.chat import Attachment, Incoming, Place, Removed, Speaker
 from bot.ports.forgetting import Kept, Step, Trail, Wanted
-from bot.ports.journal import Content, Task
+from bot.ports.journal import Content, Task, content_hash
+from bot.ports.positions import Position, Sealed
 from bot.ports.words import MARK
 from tests.contracts import journal
 from tests.contracts.stores import SHARED, Bed
@@ -51,9 +53,11 @@ class Scene:
     shared: Goal
 
 
-async def say(bed: Bed, who: Speaker, text: str, thread: str = "") -> Incoming:
-    """A message in the room, stored."""
-    message = Incoming(f"m{next(bed.ids)}", Place("console", "w", ROOM, thread), who, text, 5.0)
+async def say(bed: Bed, who: Speaker, text: str, thread: str = "", file: str = "") -> Incoming:
+    """A message in the room, stored, with a file of that name."""
+    files = (Attachment(file, "text/plain", 3, content_hash(file)),) if file else ()
+    place = Place("console", "w", ROOM, thread)
+    message = Incoming(f"m{next(bed.ids)}", place, who, text, 5.0, files=files)
     await bed.inbox.receive(message)
     return message
 
@@ -124,6 +128,17 @@ async def scene(bed: Bed) -> Scene:
     session = await bed.rooms.begin(Place("console", "w", ROOM))
     await bed.outbox.say(session.session, f"k{next(bed.ids)}", "G1 find MRK-objective")
     await bed.outbox.say(session.session, f"secret:{ANN.id}:{next(bed.ids)}", "a note")
+    await say(bed, ANN, "and a MRK-file", other, file="MRK-file.txt")
+    await say(bed, BEN, "this as well", other, file="for Ann MRK-name.txt")
+    shared_one = Attachment("MRK-answer.txt", "text/plain", 3, "f" * 64)
+    await bed.commit(
+        own, TurnStarted(), FileShared(shared_one.hash), TurnEnded("done"), files=(shared_one,)
+    )
+    sealed = [
+        Sealed(f"$s{next(bed.ids)}", ROOM, "megolm", f'{{"sender": "{who.id}"}}', 1.0)
+        for who in (ANN, BEN)
+    ]
+    await bed.inbox.receive_all((), Position("console", "w", "s1", tuple(sealed)))
     ann, ben = [await bed.rooms.person("console", who) for who in (ANN, BEN)]
     return Scene(ann, ben, own, shared)
 
@@ -208,6 +223,19 @@ class ForgettingContract:
         people = await bed.rooms.people([at.ann, at.ben])
         assert (people[at.ben], people[at.ann].name) == (BEN, "")
         assert not (await bed.journal.goal(at.shared.id)).is_final
+
+    async def test_files_and_sealed_messages_of_others_stay(self, bed: Bed) -> None:
+        at = await scene(bed)
+        before = await bed.attachments.named()
+
+        await forget(bed, at.ann)
+
+        names = [row[2] for row in (await rows(bed))["attachment"]]
+        bodies = [row[5] for row in (await rows(bed))["sealed_event"]]
+        assert len(before) == 3
+        assert names == [f"for {MARK}.txt"]
+        assert bodies == ['{"sender": "U-ben"}']
+        assert await bed.attachments.named() == {content_hash("for Ann MRK-name.txt")}
 
     async def test_the_sums_stand_and_every_journal_replays(self, bed: Bed) -> None:
         at = await scene(bed)
@@ -364,6 +392,25 @@ class RetentionContract:
 
         assert counts["text"] == 0
         assert {row.message.text for row in await bed.inbox.waiting()} == {"just talk"}
+
+    async def test_files_and_sealed_messages_go_with_what_is_as_old(self, bed: Bed) -> None:
+        goal, thread = await begin(bed, BEN, "an old one")
+        await say(bed, BEN, "look", thread, file="old.txt")
+        one = Attachment("result.txt", "text/plain", 3, "e" * 64)
+        await bed.commit(goal, TurnStarted(), FileShared(one.hash), files=(one,))
+        old = Sealed("$old", ROOM, "megolm", "{}", await bed.time.now())
+        await bed.inbox.receive_all((), Position("console", "w", "s1", (old,)))
+        await bed.commit(goal, Cancelled(goal.owner))
+        await bed.time.pass_by(91 * DAY)
+        await say(bed, BEN, "look", file="new.txt")
+        new = Sealed("$new", ROOM, "megolm", "{}", await bed.time.now())
+        await bed.inbox.receive_all((), Position("console", "w", "s2", (new,)))
+
+        counts = await tidy(bed, Kept(90))
+
+        assert (counts["attached"], counts["sealed"]) == (2, 1)
+        assert await bed.attachments.named() == {content_hash("new.txt")}
+        assert await bed.positions.sealed("console", "w") == (new,)
 
     async def test_a_sweep_that_was_ended_is_begun_again(self, bed: Bed) -> None:
         for n in range(5):

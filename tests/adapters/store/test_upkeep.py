@@ -25,17 +25,21 @@ from bot.errors import StoreUnusable
 from bot.goals.events import CallLost, TurnStarted
 from bot.goals.limits import LIMITS
 from bot.goals.machine import replay
+from bot.ports import chat
 from bot.ports.holds import RESTORE
 from bot.ports.journal import Unit
+from bot.ports.positions import Position, Sealed
 from bot.ports.restored import RestoreReport
 from tests.adapters.store.releases.kept import Kept, load, unpack
-from tests.contracts.stores import Bed
+from tests.contracts.stores import ANN, Bed
 from tests.peers.postgres import Postgres
 
 RELEASE = "0001"
 ORIGIN = Origin(1_000.0, "0.9.0")
 WAITING, UNSENT = 37, 29
 """Messages that the killed process had not handled, and posts that it was not known to have sent."""
+ROOM = chat.Place("matrix", "@bot:here", "!room")
+FILE = chat.Attachment("a.txt", "text/plain", 3, "a" * 64)
 
 
 class WallTime:
@@ -269,6 +273,25 @@ async def test_occurrences_whose_time_has_passed_are_missed(place: Place) -> Non
     report = place.restore(folder)
 
     assert report.missed == 1
+
+
+async def test_networks_are_read_anew_and_what_came_sealed_is_history(place: Place) -> None:
+    sealed = Sealed("$sealed", "!room", "megolm", "{}", 1.0)
+    message = chat.Incoming("$m", ROOM, ANN, "hello", 1.0, files=(FILE,))
+    async with place.store() as store:
+        await store.inbox.receive_all(
+            (message,), Position("matrix", ROOM.workspace, "s1", (sealed,))
+        )
+        folder = place.back_up()
+
+    place.restore(folder)
+
+    async with place.store(other=True) as store:
+        assert await store.positions.position("matrix", ROOM.workspace) is None
+        assert await store.positions.sealed("matrix", ROOM.workspace) == ()
+        assert message in [row.message for row in await store.inbox.waiting()]
+        assert await store.attachments.named() == {FILE.hash}
+        assert not await store.inbox.receive(message)
 
 
 async def test_a_backup_taken_while_goals_are_written_is_one_snapshot(place: Place) -> None:
