@@ -76,6 +76,7 @@ def reached_shape(due: Due, names: Mapping[str, str], now: float, manner: Manner
         (cap_of(scope, limit, name, manner, in_tokens=in_tokens),),
         body=texts("cap.post", time=moment(said["until"], now, manner.zone, texts)),
         notes=(_mend(scope, limit, manner, in_tokens=in_tokens),),
+        mentions=persons_of(due),
     )
 
 

@@ -222,6 +222,7 @@ class Delivery:
         shape = await self._shape(due)
         if shape is None:
             return due.remote
+        shape = await self._called(shape)
         message = Outgoing(
             due.key,
             due.place,
@@ -271,6 +272,14 @@ class Delivery:
         if goal.decision is not None and goal.decision.kind == "approval" and shown.reactions:
             return shown if await self.approves(due.place) else replace(shown, reactions=())
         return shown
+
+    async def _called(self, shape: Shape) -> Shape:
+        """The shape with whom it concerns as its network knows them; goals know persons."""
+        if not shape.mentions:
+            return shape
+        people = await self._rooms.people(shape.mentions)
+        ids = (people[person].id for person in shape.mentions if person in people)
+        return replace(shape, mentions=tuple(ids))
 
     async def _card(self, due: Due) -> Closed | None:
         lines = await self._journal.history(due.session)

@@ -12,7 +12,8 @@ from bot.errors import OutcomeUnknown, Refused, StoreUnusable, Wait
 from bot.goals.events import TurnStarted
 from bot.ports.chat import Network, Outgoing, Place, Shape
 from bot.ports.mail import Due
-from tests.bot.chat.conftest import Bench
+from tests.bot.chat.conftest import ANN, Bench
+from tests.bot.chat.turns import complete
 from tests.doubles.chat import MemoryChat
 
 THREAD = Place("console", "", "console", "t1")
@@ -215,6 +216,17 @@ async def test_the_status_message_is_posted_once_and_then_edited(
     assert len(chat.posts) == 1
     assert chat.shapes()[0].word == "Working"
     assert all(message.silent for message in chat.posts.values())
+
+
+async def test_a_post_calls_whom_it_concerns_as_their_network_knows_them(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    _, goal = await bench.start()
+    await complete(bench, goal)
+
+    await delivery.drain()
+
+    assert [shape.mentions for shape in chat.shapes() if shape.mentions] == [(ANN.id,)]
 
 
 class AfterRestore:
