@@ -197,7 +197,7 @@ class Posting:
     def _contents(self, message: Outgoing, sealed: bool) -> tuple[Content, list[Upload]]:
         """What the message's own event holds, and how to make those of its files."""
         shape, files = message.shape, [self._attached(file) for file in message.files]
-        if message.silent:
+        if _is_in_place(message):
             shapes = [(render.shortened(shape, most), files) for most in render.BRIEF]
         else:
             with_whole = [self._whole(shape), *files]
@@ -213,10 +213,14 @@ class Posting:
     def _content(self, message: Outgoing, shape: Shape) -> Content:
         room = self._client.rooms.get(message.place.room)
         manner = Manner(self._words, self._names(room))
-        if message.silent:
-            return render.quiet(shape, manner)
-        called = [] if message.edits else [_called(id, room) for id in shape.mentions]
-        return render.message(shape, manner, called, message.place.room)
+        if _is_in_place(message):
+            return render.quiet(shape, manner, message.place.room)
+        called = (
+            [] if message.edits else [_called(id, room) for id in shape.mentions if _is_user(id)]
+        )
+        return render.message(
+            shape, manner, called=called, room=message.place.room, is_silent=message.silent
+        )
 
     def _names(self, room: nio.MatrixRoom | None) -> tuple[str, ...]:
         id = self._sender.user_id
@@ -283,6 +287,16 @@ def _fits(message: Outgoing, main: Content, sealed: bool) -> bool:
     if message.edits:
         content = render.replacing(content, message.edits)
     return render.fits(content, sealed=sealed)
+
+
+def _is_in_place(message: Outgoing) -> bool:
+    """Whether it is a status or a card, of which only a few lines are shown."""
+    return message.silent and (STATUS in message.key or bool(message.edits))
+
+
+def _is_user(id: str) -> bool:
+    """Whether it is somebody of Matrix: who owns a goal may be known from another network."""
+    return id.startswith("@") and ":" in id
 
 
 def _called(id: str, room: nio.MatrixRoom | None) -> Called:

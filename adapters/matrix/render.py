@@ -1,7 +1,7 @@
 """
 A message as the content of Matrix events. Pure.
 
-Rule 1: what concerns nobody is an `m.notice`: no client makes a sound, no bot answers it.
+Rule 1: what is silent is an `m.notice`: no client makes a sound, no bot answers it.
 Rule 2: `m.mentions` is always there, so that no client guesses whom a text means.
 Rule 3: each event carries the key of its row in the outbox: by it we know what we sent, and that it
         was a Headway that did.
@@ -68,18 +68,31 @@ class Manner:
     names: tuple[str, ...] = ()
 
 
-def message(shape: Shape, manner: Manner, called: Sequence[Called] = (), room: str = "") -> Content:
-    """The content of a post: `called` are those of `shape.mentions`, `room` the id of its room."""
+def message(
+    shape: Shape,
+    manner: Manner,
+    *,
+    called: Sequence[Called] = (),
+    room: str = "",
+    is_silent: bool = False,
+) -> Content:
+    """The content of a post.
+
+    Args:
+        called: those of `shape.mentions`.
+        room: the id of its room.
+        is_silent: it is an answer, or tells how things stand: a notice.
+    """
     body = written(shape.body, manner.names) if shape.body else None
     parts = [_head(shape, manner, called), body, *_foot(shape, manner, room)]
-    return _content("m.text" if called else "m.notice", _blocks(parts), called)
+    return _content("m.notice" if is_silent else "m.text", _blocks(parts), called)
 
 
-def quiet(shape: Shape, manner: Manner) -> Content:
+def quiet(shape: Shape, manner: Manner, room: str = "") -> Content:
     """The content of a message that is edited in place, a status or a card: a few lines, and nobody
     is called."""
     body = written(shape.body, manner.names) if shape.body else None
-    parts = [_head(shape, manner, ()), body, *_foot(shape, manner, "")]
+    parts = [_head(shape, manner, ()), body, *_foot(shape, manner, room)]
     is_short = body is None or _is_paragraph(body)
     return _content("m.notice", _lines(parts) if is_short else _blocks(parts), ())
 

@@ -157,7 +157,7 @@ async def test_files_come_under_the_post_and_one_that_is_gone_is_told(bot: Poste
     await bot.posting.send(replace(a_result(place, "g1:settle", "Done."), files=files))
 
     contents = [event["content"] for event in bot.events(place.room)]
-    assert [content["msgtype"] for content in contents] == ["m.notice", "m.file", "m.notice"]
+    assert [content["msgtype"] for content in contents] == ["m.text", "m.file", "m.notice"]
     assert contents[1]["body"] == "report.md"
     assert contents[2]["body"] == "old.txt is lost."
 
