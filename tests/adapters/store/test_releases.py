@@ -16,7 +16,7 @@ from adapters.store.open import open_store
 from bot.errors import StoreUnusable
 from bot.goals.limits import LIMITS
 from bot.goals.machine import replay
-from tests.adapters.store.releases.kept import RELEASES, load, unpack
+from tests.adapters.store.releases.kept import RELEASES, kept, load, unpack
 from tests.peers.postgres import Postgres
 
 STATES = {
@@ -39,15 +39,15 @@ async def test_a_former_releases_database_is_kept_beside_and_brought_to_todays_s
     unpack(release, tmp_path)
     before = _rows(tmp_path / "headway.db")
 
-    states = await _checked(f"sqlite:///{tmp_path / 'headway.db'}", tmp_path)
+    states = await _checked(release, f"sqlite:///{tmp_path / 'headway.db'}", tmp_path)
 
     assert states == STATES
     assert _version(tmp_path / "headway.db") == schema.HEAD
-    kept = tmp_path / f"headway.db.before-{schema.HEAD}"
-    assert _version(kept) == release
-    assert _rows(kept) == before
-    assert kept.stat().st_mode & 0o777 == 0o600
-    assert not kept.with_name(f"{kept.name}-wal").exists()
+    beside = tmp_path / f"headway.db.before-{schema.HEAD}"
+    assert _version(beside) == release
+    assert _rows(beside) == before
+    assert beside.stat().st_mode & 0o777 == 0o600
+    assert not beside.with_name(f"{beside.name}-wal").exists()
     after = _rows(tmp_path / "headway.db")
     for table in ("event", "goal", "step", "decision", "wait", "content", "inbox"):
         assert [row[: len(was)] for row, was in zip(after[table], before[table], strict=True)] == (
@@ -60,17 +60,17 @@ def test_an_upgrade_that_was_killed_after_its_copy_or_in_it_is_made_again(
     release: str, tmp_path: Path
 ) -> None:
     unpack(release, tmp_path)
-    kept = tmp_path / f"headway.db.before-{schema.HEAD}"
-    kept.write_bytes(b"of an upgrade that was killed before it changed anything")
-    kept.with_name(f"{kept.name}.unfinished").write_bytes(b"half")
+    beside = tmp_path / f"headway.db.before-{schema.HEAD}"
+    beside.write_bytes(b"of an upgrade that was killed before it changed anything")
+    beside.with_name(f"{beside.name}.unfinished").write_bytes(b"half")
     url = f"sqlite:///{tmp_path / 'headway.db'}"
 
     first = upkeep.upgrade(url, state_dir=tmp_path, told=nobody, before=_never)
     second = upkeep.upgrade(url, state_dir=tmp_path, told=nobody, before=_never)
 
-    assert (first, second) == (str(kept), "")
-    assert _version(kept) == release
-    assert not kept.with_name(f"{kept.name}.unfinished").exists()
+    assert (first, second) == (str(beside), "")
+    assert _version(beside) == release
+    assert not beside.with_name(f"{beside.name}.unfinished").exists()
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -102,7 +102,7 @@ async def test_the_same_rows_are_brought_to_todays_schema_on_postgres(
             [version] = connection.execute(schema.VERSION_SQL).fetchone() or ("",)
         found.append(version)
 
-    states = await _checked(url, tmp_path, before)
+    states = await _checked(release, url, tmp_path, before)
 
     assert states == STATES
     assert found == [release]
@@ -143,11 +143,10 @@ def _never(told: object) -> Path:
 
 
 async def _checked(
-    url: str, state_dir: Path, before: Callable[[], object] = lambda: None
+    release: str, url: str, state_dir: Path, before: Callable[[], object] = lambda: None
 ) -> dict[str, str]:
     """Open it as a process does; each journal folds to its row. Returns each goal's state by name."""
-    kept = unpack(RELEASES[0], state_dir / "again")
-    names = {session: name for name, session in kept.sessions.items()}
+    names = {session: name for name, session in kept(release).sessions.items()}
     async with open_store(
         url, clock=WallClock(), limits=LIMITS, state_dir=state_dir, before=before
     ) as store:
