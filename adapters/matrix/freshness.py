@@ -13,7 +13,7 @@ from typing import Final
 from bot.errors import Wait
 
 QUICK_S: Final = 1.0
-"""Nothing new within it is at once: we ask for 30 s."""
+"""Nothing new within it is at once, where half of what we asked for is not less."""
 QUICK_MOST: Final = 3
 PAST: Final = 500
 """Positions that are remembered."""
@@ -24,7 +24,9 @@ IDLE_LONGEST_S: Final = 5.0
 class Freshness:
     """Looks at the answers of one connection, in their order."""
 
-    def __init__(self) -> None:
+    def __init__(self, poll_s: float) -> None:
+        """`poll_s`: how long the homeserver is asked to wait for news."""
+        self._quick_s = min(QUICK_S, poll_s / 2)
         self._past: OrderedDict[str, None] = OrderedDict()
         self._repeated = 0
         self._idle = 0
@@ -37,14 +39,14 @@ class Freshness:
         """
         if token == since:
             self._repeated += 1
-            if not is_empty or (took_s < QUICK_S and self._repeated >= QUICK_MOST):
+            if not is_empty or (took_s < self._quick_s and self._repeated >= QUICK_MOST):
                 raise _stale()
-            return IDLE_FIRST_S if took_s < QUICK_S else 0.0
+            return IDLE_FIRST_S if took_s < self._quick_s else 0.0
         if token in self._past:
             raise _stale()
         self._repeated = 0
         self._remember(since)
-        self._idle = self._idle + 1 if is_empty and took_s < QUICK_S else 0
+        self._idle = self._idle + 1 if is_empty and took_s < self._quick_s else 0
         if self._idle < QUICK_MOST:
             return 0.0
         return float(min(IDLE_FIRST_S * 2 ** min(self._idle - QUICK_MOST, 10), IDLE_LONGEST_S))

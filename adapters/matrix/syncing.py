@@ -115,7 +115,7 @@ class Syncing:
         self._positions, self._clock = positions, clock
         self._ready, self._heard = ready, heard
         self._poll_s, self._late_s = poll_s, late_s
-        self._freshness = Freshness()
+        self._freshness = Freshness(poll_s)
         self.overhear_to_device: list[Callable[[Any], Awaitable[None]]] = []
         """Called with each to-device event, as nio has it."""
         self.overhear_in_room: list[Overhear] = []

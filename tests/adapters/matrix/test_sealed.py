@@ -1,0 +1,249 @@
+"""Events whose key is missing, written by a client that is not nio."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.ports.chat import Incoming, RoomLost
+from tests.adapters.matrix.listening_bed import Ledger, WallClock, ear, person
+from tests.peers.matrix_user import MatrixUser, People
+from tests.peers.synapse import Synapse
+
+
+class Shifted(WallClock):
+    """The wall's clock, put ahead by the test."""
+
+    ahead_s = 0.0
+
+    def now(self) -> float:
+        """Now, and that much more."""
+        return super().now() + self.ahead_s
+
+
+async def encrypted_room(ann: MatrixUser, bot: str) -> str:
+    return await asyncio.to_thread(lambda: ann.create(encrypted=True, invite=[bot]))
+
+
+async def test_an_encrypted_message_is_heard_and_so_is_one_of_while_the_bot_was_away(
+    synapse: Synapse, matrix_people: People, tmp_path: Path
+) -> None:
+    bot, ledger = synapse.register("bot"), Ledger()
+    ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
+    async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
+        await hears.settled()
+        room = await encrypted_room(ann, bot.user_id)
+        await hears.until(lambda: room in hears.client.rooms)
+        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        await asyncio.to_thread(ann.text, room, "first")
+        await hears.until(lambda: "first" in ledger.texts)
+    for number in range(60):
+        await asyncio.to_thread(ann.text, room, f"word {number}")
+
+    async with ear(synapse, bot, tmp_path / "store", ledger) as hears:
+        await hears.until(lambda: "word 59" in ledger.texts)
+
+    assert ledger.texts == ["first", *(f"word {number}" for number in range(60))]
+    assert not ledger.sealed_now
+
+
+async def test_keys_that_came_with_an_answer_are_kept_before_its_position_is(
+    synapse: Synapse, matrix_people: People, tmp_path: Path
+) -> None:
+    bot, ledger = synapse.register("bot"), Ledger()
+    ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
+    async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
+        await hears.settled()
+        room = await encrypted_room(ann, bot.user_id)
+        await hears.until(lambda: room in hears.client.rooms)
+        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        # What is read from here on is not stored: the process ends between the two.
+        ledger.dies_after = ledger.calls
+        await asyncio.to_thread(ann.text, room, "first")
+        await asyncio.to_thread(ann.text, room, "second")
+        async with asyncio.timeout(20):
+            await hears.task
+    ledger.dies_after = None
+    assert not ledger.texts
+
+    async with ear(synapse, bot, tmp_path / "store", ledger) as hears:
+        await hears.until(lambda: "second" in ledger.texts)
+        await asyncio.to_thread(ann.text, room, "third")
+        await hears.until(lambda: "third" in ledger.texts)
+
+    assert ledger.texts == ["first", "second", "third"]
+
+
+async def test_a_message_without_its_key_waits_is_told_of_once_and_comes_when_the_key_does(
+    synapse: Synapse, matrix_people: People, tmp_path: Path
+) -> None:
+    bot, ledger, clock = synapse.register("bot"), Ledger(), Shifted()
+    ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
+    folder = tmp_path / "store"
+    async with ear(synapse, bot, folder, ledger, invited=[ann.user_id], clock=clock) as hears:
+        await hears.settled()
+        room = await encrypted_room(ann, bot.user_id)
+        await hears.until(lambda: room in hears.client.rooms)
+        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        await asyncio.to_thread(ann.text, room, "readable")
+        await hears.until(lambda: "readable" in ledger.texts)
+        said = next(iter(ledger.said.values()))
+        assert isinstance(said, Incoming)
+        # The key is taken away: as where it never came.
+        assert hears.client.olm is not None
+        kept = hears.client.olm.inbound_group_store._entries.pop(room)
+
+        root = await asyncio.to_thread(ann.text, room, "sealed 1")
+        await asyncio.to_thread(ann.text, room, "sealed 2", thread=root)
+        await hears.until(lambda: len(ledger.sealed_now) == 2)
+        await hears.settled()
+        told_early = list(hears.told)
+        clock.ahead_s = 61.0
+        await hears.until(lambda: hears.told)
+        await hears.settled(3)
+
+        assert not told_early
+        assert len(hears.told) == 1
+        assert all(one.is_told for one in ledger.sealed_now.values())
+        sessions = next(iter(kept.values()))
+    async with ear(synapse, bot, folder, ledger, clock=clock) as hears:
+        # The store has the key, as where it came while nobody looked.
+        await hears.until(lambda: "sealed 2" in ledger.texts)
+        await hears.settled()
+
+        assert not hears.told
+
+    assert sessions
+    assert ledger.texts == ["readable", "sealed 1", "sealed 2"]
+    assert not ledger.sealed_now
+
+
+async def test_a_key_that_comes_later_opens_what_waited_in_its_order(
+    synapse: Synapse, matrix_people: People, tmp_path: Path
+) -> None:
+    bot, ledger = synapse.register("bot"), Ledger()
+    ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
+    other = synapse.login(bot)
+    async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
+        await hears.settled()
+        room = await encrypted_room(ann, bot.user_id)
+        await hears.until(lambda: room in hears.client.rooms)
+        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        await asyncio.to_thread(ann.text, room, "readable")
+        await hears.until(lambda: "readable" in ledger.texts)
+        olm = hears.client.olm
+        assert olm is not None
+        kept = olm.inbound_group_store._entries.pop(room)
+        await asyncio.to_thread(ann.text, room, "sealed 1")
+        await asyncio.to_thread(ann.text, room, "sealed 2")
+        await hears.until(lambda: len(ledger.sealed_now) == 2)
+        olm.inbound_group_store._entries[room] = kept
+        session = next(iter(next(iter(kept.values()))))
+
+        found = hears.syncing._parts.sealed.openable(frozenset({session}))
+
+    assert [one.read.source["content"]["body"] for one in found if one.read] == [
+        "sealed 1",
+        "sealed 2",
+    ]
+    assert other.token
+
+
+async def test_a_message_that_nobody_can_read_is_given_up_after_a_week(
+    synapse: Synapse, tmp_path: Path
+) -> None:
+    bot, ann, ledger, clock = synapse.register("bot"), person(synapse), Ledger(), Shifted()
+    room = ann.create(bot.user_id)
+    folder = tmp_path / "store"
+    async with ear(synapse, bot, folder, ledger, invited=[ann.id], clock=clock) as hears:
+        await hears.until(lambda: room in hears.client.rooms)
+        content = {
+            "algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "AwgA", "session_id": "s",
+            "sender_key": "k", "device_id": "d",
+        }  # fmt: skip
+        ann.send(room, content, "m.room.encrypted")
+        removed = ann.send(room, {**content, "session_id": "t"}, "m.room.encrypted")
+        await hears.until(lambda: len(ledger.sealed_now) == 2)
+        ann.redact(room, removed)
+        await hears.until(lambda: len(ledger.sealed_now) == 1)
+
+        clock.ahead_s = 7 * 24 * 3600.0 + 100
+        await hears.until(lambda: not ledger.sealed_now)
+
+    assert not ledger.texts
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"algorithm": 3},
+        {"algorithm": "m.megolm.v1.aes-sha2"},
+        {"algorithm": "m.megolm.v1.aes-sha2", "session_id": [], "ciphertext": {}},
+        {"algorithm": "m.olm.v1.curve25519-aes-sha2", "ciphertext": {}, "sender_key": "k"},
+    ],
+)
+async def test_what_is_no_encrypted_event_is_passed_over(
+    synapse: Synapse, tmp_path: Path, content: dict[str, Any]
+) -> None:
+    bot, ann, ledger = synapse.register("bot"), person(synapse), Ledger()
+    room = ann.create(bot.user_id)
+    async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.id]) as hears:
+        await hears.until(lambda: room in hears.client.rooms)
+        ann.send(room, content, "m.room.encrypted")
+        ann.say(room, "hello")
+        await hears.until(lambda: ledger.texts)
+
+    assert ledger.texts == ["hello"]
+    assert not ledger.sealed_now
+
+
+async def test_a_membership_inside_an_encrypted_event_changes_nothing(
+    synapse: Synapse, matrix_people: People, tmp_path: Path
+) -> None:
+    bot, ledger = synapse.register("bot"), Ledger()
+    ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
+    async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
+        await hears.settled()
+        room = await encrypted_room(ann, bot.user_id)
+        await hears.until(lambda: room in hears.client.rooms)
+        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        for type, content in (
+            ("m.room.member", {"membership": "leave"}),
+            ("m.room.tombstone", {"replacement_room": "!elsewhere"}),
+        ):
+            await asyncio.to_thread(ann.send, room, type, content)
+        await asyncio.to_thread(ann.text, room, "hello")
+        await hears.until(lambda: "hello" in ledger.texts)
+
+        assert set(hears.client.rooms[room].users) == {bot.user_id, ann.user_id}
+
+    assert not any(isinstance(one, RoomLost) for one in ledger.said.values())
+    assert len(ledger.said) == 1
+
+
+async def test_a_strangers_broken_message_to_the_device_makes_nobody_deaf(
+    synapse: Synapse, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bot, ann, eve, ledger = synapse.register("bot"), person(synapse), person(synapse), Ledger()
+    room = ann.create(bot.user_id)
+    async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.id]) as hears:
+        await hears.until(lambda: room in hears.client.rooms)
+        assert hears.client.olm is not None
+        own = hears.client.olm.account.identity_keys["curve25519"]
+        for kind, body in ((0, "broken"), (1, "?"), (0, "AwogAAAA"), (7, ""), (0, "")):
+            sealed = {
+                "algorithm": "m.olm.v1.curve25519-aes-sha2",
+                "sender_key": "k",
+                "ciphertext": {own: {"type": kind, "body": body}},
+            }
+            path = f"/sendToDevice/m.room.encrypted/{kind}{json.dumps(body)[1:-1]}"
+            to = {bot.user_id: {bot.device_id: sealed}}
+            eve.do("PUT", path.replace("?", "q"), {"messages": to})
+        ann.say(room, "hello")
+        await hears.until(lambda: ledger.texts)
+
+    assert ledger.texts == ["hello"]
+    assert "cannot take a to-device message" in caplog.text
