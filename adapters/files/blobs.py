@@ -27,7 +27,8 @@ GRACE_S: Final = 3600.0
 """So long bytes may lie without a name: they are kept first, and named in a later transaction."""
 FREE_LEAST: Final = 200 * MB
 """The database and the goals' work need what is left of the disk more."""
-_DRAFTS: Final = "drafts"
+DRAFTS: Final = "drafts"
+"""The folder of those that are being written."""
 
 
 class BlobFolder:
@@ -85,7 +86,7 @@ class BlobFolder:
 
     def _begin(self) -> BinaryIO:
         with self._spoken():
-            folder = self._folder / _DRAFTS
+            folder = self._folder / DRAFTS
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.mkdir(mode=0o700, exist_ok=True)
             self._refuse_full()

@@ -11,10 +11,12 @@ from typing import Generic, Protocol, TypeVar
 from adapters.store.open import Store
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.audit import Audits, AuditSettings
+from bot.agent.filing import Shelves
 from bot.agent.turn import Turns
 from bot.chat.allow_list import AllowList
 from bot.goals.goal import Goal
 from bot.ports.clock import Clock
+from bot.ports.files import Files
 from bot.ports.journal import Applied, Lease
 from bot.ports.model import Model
 from bot.ports.room_settings import RoomSettings
@@ -96,6 +98,7 @@ def build_turns(
     model: Model,
     sandbox: Sandbox | None,
     allow_list: AllowList,
+    files: Files,
 ) -> RoomTurns:
     """The turns of a process."""
 
@@ -116,6 +119,7 @@ def build_turns(
                 distil_model=settings.audit_model,
             ),
             lambda goal, text: None,
+            Shelves(files, store.attachments),
         )
 
     return RoomTurns(make, allow_list)

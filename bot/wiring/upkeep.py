@@ -1,8 +1,8 @@
 """
 Backups of the whole state, and the way back.
 
-Rule 1: a backup holds the database, the goals' files and the settings without secrets; the key file
-        and whatever else lies in the state folder is not in it.
+Rule 1: a backup holds the database, the goals' files, those of messages and the settings without
+        secrets; the key file and whatever else lies in the state folder is not in it.
 Rule 2: the database comes first, so that every file is as new as its rows say, or newer.
 Rule 3: nothing is replaced before the backup has been read to its end and found whole; the database
         is the last to appear. While a restore is under way, or was cut short, a mark stands in the
@@ -32,6 +32,7 @@ from adapters.store.restored import Origin
 from bot.errors import BadInput, StoreUnusable
 from bot.ports.restored import RestoreReport
 from bot.settings import Settings
+from bot.wiring.files import FOLDER, back_up_files, restore_files
 from bot.wiring.folder import NAME, UNFINISHED, identity, known_identity, owned
 from bot.wiring.program import version
 
@@ -63,16 +64,18 @@ def back_up(settings: Settings, place: Path, shown: object, told: Told) -> Manif
         StoreBusy, StoreUnusable: the database cannot be read, or the backup cannot be written.
     """
     place, files = place.absolute(), settings.workspaces_dir
-    if place.resolve().is_relative_to(files.resolve()):
-        raise BadInput(f"{place} lies among the goals' files: name a folder outside {files}.")
+    for among in (files, settings.state_dir / FOLDER):
+        if place.resolve().is_relative_to(among.resolve()):
+            raise BadInput(f"{place} lies among the goals' files: name a folder outside {among}.")
     at = time.time()
     with folders.new_folder(place) as folder:
         found = _database_into(folder, settings, partial(told, DATABASE))
         folders.put(folder / SETTINGS, json.dumps(shown, indent=1).encode("ascii"))
         rows = tuple(read_tree(folder))
-        copied = tuple(_copied(files, folder / WORKSPACES, told))
-        entries = (*rows, *(_in_workspaces(entry) for entry in copied if not entry.why))
-        left_out = [_in_workspaces(entry) for entry in copied if entry.why]
+        copied = [_in_workspaces(each) for each in _copied(files, folder / WORKSPACES, told)]
+        copied += back_up_files(settings, folder, _summed(FOLDER, 0, told))
+        entries = (*rows, *(entry for entry in copied if not entry.why))
+        left_out = [entry for entry in copied if entry.why]
         manifest = _manifest(settings, at, found, entries, (*_elsewhere(settings), *left_out))
         folders.write_manifest(folder, manifest)
     return manifest
@@ -182,6 +185,7 @@ def _restore(
     try:
         shutil.rmtree(draft, ignore_errors=True)
         _copy_checked(place, manifest, draft, told)
+        restore_files(settings, place, manifest.entries)
         with _swapped(files, draft, old) if draft.exists() else nullcontext(()) as kept:
             report, database = upkeep.restore(
                 settings.database_url,

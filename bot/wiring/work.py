@@ -19,6 +19,7 @@ from bot.wiring.caps import keep_caps
 from bot.wiring.control import Control, with_desks
 from bot.wiring.discreet import discreet_answers
 from bot.wiring.draining import Drain
+from bot.wiring.files import keep_swept
 from bot.wiring.forgetting import keep_forgetting
 from bot.wiring.ground import Ground
 from bot.wiring.holding import HoldDesk
@@ -70,7 +71,9 @@ async def build_work(ground: Ground) -> Work:
     await invite_admin(allow_list, store.doors, names.networks)
     delivery = _delivery(ground, (console, *connected.chats), allow_list)
     departures = watch_owners(allow_list, store, ground.manner, delivery.notify)
-    turns = build_turns(settings, clock, store, ground.model, ground.sandbox, allow_list)
+    turns = build_turns(
+        settings, clock, store, ground.model, ground.sandbox, allow_list, ground.files
+    )
     audits = build_audits(settings, clock, store, ground.model, allow_list)
     worker = _worker(ground, turns, audits, departures)
     shown = Shown(connected.signs, lambda: worker.busy, store.journal, allow_list, clock)
@@ -123,6 +126,8 @@ async def _tie(ground: Ground, work: Work) -> None:
         ground.told.heard += [work.turns.heard, work.audits.heard]
     ground.told.heard.append(work.shown.heard)
     work.delivery.approves = work.allow_list.approves_by_reaction
+    work.delivery.attachments = store.attachments
+    keep_swept(ground.alarms, ground.files, store.attachments, ground.settings.clock_rate)
     operations.posted = notify
     work.departures.wake, work.worker.troubled = work.worker.wake, watches.store.troubled
     await watches.begin(
