@@ -23,7 +23,11 @@ async function start(container) {
       },
       serviceWorker: at("sw.js"),
     },
-    config: { defaultHomeServer: "", themeManifests: [], defaultTheme: {} },
+    config: {
+      defaultHomeServer: new URLSearchParams(location.search).get("homeserver") ?? "",
+      themeManifests: [],
+      defaultTheme: {},
+    },
     options: { development: false },
   });
   const navigation = createNavigation();
