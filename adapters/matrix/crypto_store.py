@@ -22,6 +22,7 @@ import nio
 
 from adapters.matrix.account import NEW_DEVICE, Account, Card
 from adapters.matrix.errors import translated, unwrap
+from adapters.matrix.mended import mend
 from bot.errors import StoreUnusable, Wait
 
 PREFIX: Final = "crypto-"
@@ -183,23 +184,31 @@ def copy_to(folder: Path, device_id: str, target: Path) -> None:
         original.backup(copy)
 
 
-def look(folder: Path, account: Account) -> Mapping[str, str]:
-    """The public keys of the device, off a copy: whoever works with the file is not disturbed.
+@contextmanager
+def copied(folder: Path, account: Account) -> Iterator[nio.AsyncClient]:
+    """A client on a copy of the keys, to look at them: whoever works with the file is not disturbed.
 
     Raises:
         NoCryptoStore: they are not there, or do not open with the account's key.
     """
     check(folder, account)
     path = path_of(folder, account.device_id)
-    with tempfile.TemporaryDirectory(prefix="headway-") as copy:
+    with tempfile.TemporaryDirectory(prefix="headway-") as name:
         try:
-            copy_to(folder, account.device_id, path_of(Path(copy), account.device_id))
-            client = _loaded(Path(copy), account)
+            copy_to(folder, account.device_id, path_of(Path(name), account.device_id))
+            client = _loaded(Path(name), account)
         except Exception as error:
             raise _torn(path, error) from error
-        keys = public_keys(client)
-        close(client)
-    return keys
+        try:
+            yield client
+        finally:
+            close(client)
+
+
+def look(folder: Path, account: Account) -> Mapping[str, str]:
+    """The public keys of the device, off a copy. Raises NoCryptoStore."""
+    with copied(folder, account) as client:
+        return public_keys(client)
 
 
 def public_keys(client: nio.AsyncClient) -> Mapping[str, str]:
@@ -224,6 +233,7 @@ def _loaded(folder: Path, account: Account) -> nio.AsyncClient:
         account.homeserver, account.user_id, account.device_id, str(folder), config
     )
     client.restore_login(account.user_id, account.device_id, "")
+    mend(client)
     return client
 
 

@@ -26,6 +26,7 @@ from bot.cli import init as init_command
 from bot.cli import operate, people, purge, spend, status, upkeep
 from bot.cli.config import app as config_commands
 from bot.cli.exits import KNOWN, know, wrap_streams
+from bot.cli.matrix import app as matrix_commands
 from bot.cli.secret import app as secret_commands
 from bot.cli.wrapped import wrapped
 from bot.errors import HeadwayError, Ours
@@ -292,6 +293,7 @@ spend.add_to(app)
 upkeep.add_to(app)
 purge.add_to(app)
 app.add_typer(secret_commands, name="secret")
+app.add_typer(matrix_commands, name="matrix")
 
 
 def _given(context: typer.Context) -> Given:

@@ -99,7 +99,7 @@ class Asking:
         hint = f"Enter keeps the one {held}" if held else "what you type is not shown"
         while True:
             # Not typer's: it shows the prompt before it stops the terminal from showing what is typed.
-            typed = _hidden(f"Key ({hint}): ").strip()
+            typed = hidden(f"Key ({hint}): ").strip()
             if typed or held:
                 break
             self.tried.bad("A key is needed here. Without one: Ctrl-C, then number 3.")
@@ -146,7 +146,8 @@ class Asking:
                 return
 
 
-def _hidden(prompt: str) -> str:
+def hidden(prompt: str) -> str:
+    """What is typed at a terminal and not shown. Raises typer.Abort where it is closed."""
     try:
         return getpass.getpass(prompt)
     except EOFError:

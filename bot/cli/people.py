@@ -79,7 +79,7 @@ def add(
 ) -> None:
     """Let somebody in, seen before or not."""
     request = {"do": "allow.add", "who": who, "role": role, "room": room, "network": network}
-    told = _asked(context.obj.settings(), request)
+    told = asked(context.obj.settings(), request)
     where = f"in {told['room']}" if told["room"] else "in all rooms"
     was = "is" if told["is_new"] else "was already"
     _print(told, as_json, f"{told['who']} {was} {told['role']} {where}.")
@@ -98,7 +98,7 @@ def remove(
 ) -> None:
     """Take somebody off the list. Their goals rest, and the room's admins are told."""
     request = {"do": "allow.remove", "who": who, "role": role, "room": room, "network": network}
-    told = _asked(context.obj.settings(), request)
+    told = asked(context.obj.settings(), request)
     line = f"{told['who']} is removed. Their goals rest until somebody takes them."
     if told["keeps"]:
         line = f"That is taken from {told['who']}. They are on the list otherwise: `headway allow`."
@@ -107,7 +107,7 @@ def remove(
 
 def claim(context: typer.Context, as_json: AsJson = False) -> None:
     """Print a one-time code: who sends it to the bot within 15 minutes is an admin."""
-    told = _asked(context.obj.settings(), {"do": "claim.new"})
+    told = asked(context.obj.settings(), {"do": "claim.new"})
     minutes = round(told["lasts_s"] / 60)
     line = (
         f"{told['code']}\n\nSend `claim {told['code']}` to the bot in a direct message within "
@@ -139,18 +139,18 @@ def room(
     """Show or set what a room is set to: goals, mentions, models, budget, caps, zone, keeping."""
     settings = context.obj.settings()
     if key is None or value is None:
-        told = _asked(settings, {"do": "room.show", "room": room, "key": key})
+        told = asked(settings, {"do": "room.show", "room": room, "key": key})
         if as_json:
             _print(told, as_json, None)
         else:
             _settings(told["settings"])
         return
-    told = _asked(settings, {"do": "room.set", "room": room, "key": key, "value": value})
+    told = asked(settings, {"do": "room.set", "room": room, "key": key, "value": value})
     _print(told, as_json, f"{told['key']} of {told['room']} is {told['shown']} now.")
 
 
 def _list(settings: Settings, as_json: bool) -> None:
-    told = _asked(settings, {"do": "allow.list"})
+    told = asked(settings, {"do": "allow.list"})
     if as_json:
         _print(told["entries"], True, None)
         return
@@ -198,7 +198,8 @@ def _print(told: Any, as_json: bool, line: str | None) -> None:
     sys.stdout.write(text + "\n")
 
 
-def _asked(settings: Settings, request: Request) -> dict[str, Any]:
+def asked(settings: Settings, request: Request) -> dict[str, Any]:
+    """What whoever owns the state folder answers, or this process where nobody does."""
     return asyncio.run(answered(settings, request, _alone))
 
 

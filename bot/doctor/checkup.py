@@ -76,6 +76,26 @@ def run_sandbox(
     return 1 if any(each.state == "wrong" for each in findings) else 0
 
 
+def run_matrix(
+    config: Path | None = None, *, state_dir: Path | None = None, as_json: bool = False
+) -> int:
+    """Look at Matrix alone; returns the exit code."""
+    settings, finding = _read(config, state_dir)
+    with Screen(as_json=as_json) as screen:
+        if settings is None:
+            findings = [finding]
+            screen.show(finding)
+        else:
+            findings = []
+            begun = [(each, _begin(each), time.monotonic()) for each in _matrix(settings)]
+            for check, answer, started in begun:
+                screen.looking(check.name)
+                findings.append(_awaited(check, answer, started)[0])
+                screen.show(findings[-1])
+        screen.close(findings, is_all=False)
+    return 1 if any(each.state == "wrong" for each in findings) else 0
+
+
 def examined(
     config: Path | None, looking: Callable[[str], None], state_dir: Path | None = None
 ) -> Iterator[tuple[Finding, bool]]:
