@@ -1,9 +1,11 @@
 """Files of messages, for as long as something names them: swept, backed up, restored."""
 
 import asyncio
+import base64
 import stat
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -11,7 +13,9 @@ from adapters.files.blobs import DRAFTS
 from adapters.store.open import open_store
 from bot.errors import BadInput, Refused, StoreUnusable
 from bot.goals.limits import LIMITS
+from bot.redaction import Redactor
 from bot.settings import Settings, read_settings
+from bot.wiring.discreet import DiscreetSandbox
 from bot.wiring.files import FOLDER, keep_swept, open_files
 from bot.wiring.upkeep import back_up, restore
 from scheduler.alarms import Alarms
@@ -121,3 +125,53 @@ async def test_what_nothing_names_is_swept_while_the_alarms_ring(settings: Setti
 
 def test_the_limit_of_a_file_is_set_in_megabytes(tmp_path: Path) -> None:
     assert open_files(read_settings(state_dir=tmp_path, file_most_mb=7)).most == 7_000_000
+
+
+class Pieces:
+    """A sandbox whose files come in these pieces."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self._pieces = pieces
+
+    async def open(self, workspace: str, profile: str) -> "Pieces":
+        return self
+
+    async def take(self, path: str, *, most: int) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+
+SECRET = "hunter2-and-more-of-it"
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (f"password: {SECRET}".encode(),),
+        (b"x" * 100_000 + SECRET[:7].encode(), SECRET[7:].encode() + b"y" * 100_000),
+        (base64.b64encode(f"in here: {SECRET}".encode()),),
+        (b"\xff\xfe\x00" + SECRET.encode() + b"\xff",),
+    ],
+)
+async def test_a_file_with_a_known_secret_in_it_is_not_shared(
+    settings: Settings, pieces: tuple[bytes, ...]
+) -> None:
+    sandbox: Any = DiscreetSandbox(cast(Any, Pieces(*pieces)), Redactor({"API_KEY": SECRET}))
+    session = await sandbox.open("G1", "workspace")
+
+    with pytest.raises(BadInput, match="API_KEY"):
+        await open_files(settings).keep(session.take("notes.txt", most=10**9))
+
+    assert not [path for path in (settings.state_dir / FOLDER).rglob("*") if path.is_file()]
+
+
+async def test_a_file_that_tells_of_a_secret_by_its_mark_alone_is_shared(
+    settings: Settings,
+) -> None:
+    content = b"the key is [secret API_KEY]"
+    sandbox: Any = DiscreetSandbox(cast(Any, Pieces(content)), Redactor({"API_KEY": SECRET}))
+    session = await sandbox.open("G1", "workspace")
+
+    kept = await open_files(settings).keep(session.take("notes.txt", most=10**9))
+
+    assert await read(open_files(settings), kept.hash) == content
