@@ -8,6 +8,7 @@ from bot.goals.goal import Goal
 from bot.ports.chat import Place
 from bot.ports.holds import of_room
 from bot.ports.mail import NEW
+from bot.ports.people import Entry
 from bot.ports.room_settings import read_kept, write_kept
 from tests.doubles.guard import room_id
 
@@ -108,7 +109,7 @@ def _move_rights(store: "MemoryStore", old: Place, new: Place) -> None:
         if key not in known:
             text = write_kept(text, key, value)
     kept.settings[names[1]] = text
-    entries = []
+    entries: list[Entry] = []
     for entry in kept.entries:
         if entry.room == old:
             entry = replace(entry, room=new)
