@@ -89,7 +89,9 @@ class View:
 
     def _shown(self, line: Posted | Edited) -> Seen:
         shape = line.shape
-        is_status = line.id in self.statuses or (line.is_silent and isinstance(line, Posted))
+        is_silent = line.is_silent and isinstance(line, Posted)
+        # An answer calls nobody either; it has no head.
+        is_status = line.id in self.statuses or (is_silent and bool(shape.word))
         if is_status:
             self.statuses.add(line.id)
         thread = self._thread(line.thread)

@@ -24,7 +24,7 @@ async def test_what_speaks_to_others_is_talk_even_in_a_goals_thread(net: Net) ->
 
     [goal] = await net.goals()
     assert (goal.messages, goal.state) == (0, State.READY)
-    assert (await net.store.doors.heeded(aside)).state == "handled"  # type: ignore[union-attr]
+    assert (await net.store.doors.heeded(aside)).state == "handled"
     assert await net.store.rooms.thread(room(aside)) is not None
 
 
