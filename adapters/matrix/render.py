@@ -16,7 +16,7 @@ from typing import Any, Final
 from adapters.matrix.markup import escaped, link, link_to
 from adapters.matrix.text import Written, as_is, line, written
 from bot.ports.chat import Button, Shape
-from bot.ports.plain import SEPARATOR, TASK_GLYPHS, WIDE
+from bot.ports.plain import SEPARATOR, TASK_GLYPHS
 
 Content = dict[str, Any]
 
@@ -263,7 +263,7 @@ def _pills(called: Sequence[Called]) -> Written | None:
 
 
 def _foot(shape: Shape, manner: Manner, room: str) -> list[Written | None]:
-    notes = (" " * WIDE).join(note for note in shape.notes if note)
+    notes = SEPARATOR.join(note for note in shape.notes if note)
     lines = [
         _tasks(shape, manner),
         line(notes, manner.names) if notes else None,
