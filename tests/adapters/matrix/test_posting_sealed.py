@@ -190,13 +190,13 @@ async def refusing(client: nio.AsyncClient, path: str) -> AsyncIterator[None]:
     async def refused(method: str, url: str, *args: object, **further: object) -> object:
         if path in url:
             raise ConnectionResetError
-        return await send(method, url, *args, **further)  # type: ignore[arg-type]
+        return await send(method, url, *args, **further)
 
-    client.send = refused  # type: ignore[method-assign,assignment]
+    client.send = refused
     try:
         yield
     finally:
-        client.send = send  # type: ignore[method-assign]
+        client.send = send
 
 
 async def test_without_keys_of_its_own_the_bot_says_nothing(bot: Poster) -> None:
@@ -231,9 +231,9 @@ async def test_a_file_is_not_uploaded_in_clear_once_the_room_is_encrypted(bot: P
 
     async def told(*args: object, **further: object) -> object:
         uploads.append(str(further["encrypt"]))
-        return await upload(*args, **further)  # type: ignore[arg-type]
+        return await upload(*args, **further)
 
-    bot.client.upload = told  # type: ignore[method-assign,assignment]
+    bot.client.upload = told
     message = a_result(place, "g1:settle", f"First.\n\n{lines}")
 
     with pytest.raises(Wait):
