@@ -6,6 +6,7 @@ import pytest
 
 from tests.adapters.store.clocks import HandClock, HandTime
 from tests.contracts.arrivals import ArrivalsContract
+from tests.contracts.attachments import AttachmentsContract
 from tests.contracts.forgetting import RemovalContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
@@ -30,6 +31,9 @@ async def bed() -> AsyncIterator[Bed]:
 
 
 class TestJournal(JournalContract): ...
+
+
+class TestAttachments(AttachmentsContract): ...
 
 
 class TestLeases(LeasesContract): ...

@@ -10,6 +10,7 @@ from bot.goals.limits import LIMITS
 from tests.adapters.store.clocks import HandClock
 from tests.adapters.store.conftest import SHIFTED, ShiftedTime
 from tests.contracts.arrivals import ArrivalsContract, BatchContract
+from tests.contracts.attachments import AttachmentsContract
 from tests.contracts.figures import FiguresContract
 from tests.contracts.forgetting import ForgettingContract, RemovalContract, RetentionContract
 from tests.contracts.holds import HoldsContract
@@ -38,6 +39,9 @@ async def bed(postgres: Postgres, database: str, tmp_path: Path) -> AsyncIterato
 
 
 class TestJournal(JournalContract): ...
+
+
+class TestAttachments(AttachmentsContract): ...
 
 
 class TestLeases(LeasesContract): ...

@@ -9,6 +9,7 @@ from adapters.store.open import open_store
 from bot.goals.limits import LIMITS
 from tests.adapters.store.clocks import HandClock, HandTime
 from tests.contracts.arrivals import ArrivalsContract, BatchContract
+from tests.contracts.attachments import AttachmentsContract
 from tests.contracts.figures import FiguresContract
 from tests.contracts.forgetting import ForgettingContract, RemovalContract, RetentionContract
 from tests.contracts.holds import HoldsContract
@@ -36,6 +37,9 @@ async def bed(tmp_path: Path) -> AsyncIterator[Bed]:
 
 
 class TestJournal(JournalContract): ...
+
+
+class TestAttachments(AttachmentsContract): ...
 
 
 class TestLeases(LeasesContract): ...
