@@ -427,14 +427,22 @@ def test_two_goals_of_two_threads_know_nothing_of_each_other(bot: Bot, api: Api)
     assert_sound(api, theirs, "complete")
 
 
-def test_a_second_goal_in_a_thread_is_refused_while_the_first_lives(bot: Bot, api: Api) -> None:
+def test_a_second_goal_in_a_thread_begins_a_thread_of_its_own(bot: Bot, api: Api) -> None:
     goal = bot.goal("!script waits 600")
     goal.until("waiting")
+    before = {one.id for one in bot.goals()}
 
     goal.say("/goal !script complete_after 1")
-    goal.until_posted("reply")
+    until(lambda: len(bot.goals()) > len(before), 20, bot.told)
+    [other] = [one for one in bot.goals() if one.id not in before]
 
+    def ended() -> bool:
+        return any(one.id == other.id and one.state == "complete" for one in bot.goals())
+
+    until(ended, 20, bot.told)
     assert len(bot.look(goal.id)) == 1
-    assert "This thread has a live goal" in goal.posts()[-1].text
+    assert goal.goal().state == "waiting"
+    [root] = [post for post in bot.posts("") if post.key.startswith("root:")]
+    assert root.shape["body"].startswith(f"🎯 G{other.number} for @")
     goal.say("cancel yes")
     goal.until("cancelled")
