@@ -112,6 +112,7 @@ def _headway(folder: Path, server: Synapse, bot: Account) -> Iterator["subproces
         for name, value in os.environ.items()
         if not name.startswith(("HEADWAY_", "ANTHROPIC_"))
     }
+    _allow(config, environment)
     with (folder / "headway.log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "bot.demo.bound", config],
@@ -120,23 +121,23 @@ def _headway(folder: Path, server: Synapse, bot: Account) -> Iterator["subproces
             start_new_session=True,
         )  # fmt: skip
     try:
-        _until(lambda: _allows(config, environment), process, folder, "Headway does not answer")
         yield process
     finally:
         _end(process)
 
 
-def _allows(config: Path, environment: dict[str, str]) -> bool:
-    """Let Ann in; false while the process does not answer yet."""
+def _allow(config: Path, environment: dict[str, str]) -> None:
+    """Let Ann in, before anybody owns the state folder."""
     command = "from bot.cli import main; main()"
     done = subprocess.run(
         [
             sys.executable, "-c", command, "--config", config,
             "allow", "add", "@ann:localhost", "admin",
         ],
-        env=environment, cwd=beds.ROOT, capture_output=True, check=False, timeout=UP_S,
+        env=environment, cwd=beds.ROOT, capture_output=True, text=True, check=False, timeout=UP_S,
     )  # fmt: skip
-    return done.returncode == 0
+    if done.returncode:
+        raise Failed(f"Nobody can be let in: {done.stderr}")
 
 
 def _room(server: Synapse, ann: Account, bot: Account) -> str:
