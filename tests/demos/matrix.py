@@ -50,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--check", action="store_true", help="play one goal through it, show the answer, and end"
     )
     asked = known.parse_args(arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     try:
         with ExitStack() as stack:
             return _shown(stack, is_check=asked.check)
