@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -55,39 +55,43 @@ def page() -> Iterator[str]:
             thread.join()
 
 
-def shot(server: Synapse, account: Account, room: str, words: str, name: str) -> str:
+def shot(
+    server: Synapse, account: Account, room: str, words: str, name: str,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> str:  # fmt: skip
     """Take a picture of a room as somebody sees it; returns the timeline's text.
 
     Args:
         room: its name, as the list of rooms shows it.
         words: what has to be on the timeline first.
         name: of the picture, below `tests/journeys/shots`.
+        meanwhile: what happens once the room is open; a new device reads nothing older that is
+            encrypted.
     """
-    chromium, node = browser(), shutil.which("node")
-    assert chromium, "There is no Chromium on this machine."
-    assert node, "These tests need Node 20 or newer (Debian: apt-get install nodejs npm)."
     SHOTS.mkdir(exist_ok=True)
     with page() as address:
         wish = {
-            "chromium": chromium, "page": address, "homeserver": server.url,
+            "chromium": browser(), "page": address, "homeserver": server.url,
             "user": account.user_id, "password": account.password, "room": room, "words": words,
             "out": str(SHOTS / f"{name}.png"),
         }  # fmt: skip
-        done = subprocess.run(
-            [node, HERE / "hydrogen.mjs", "shot", javascript(), json.dumps(wish)],
-            capture_output=True, text=True, timeout=SHOT_S, check=False,
-        )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
+        with subprocess.Popen(
+            [_node(), HERE / "hydrogen.mjs", "shot", javascript(), json.dumps(wish)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            if process.stdout.readline() == "open\n":
+                meanwhile()
+            shown, errors = process.communicate(timeout=SHOT_S)
+    assert process.returncode == 0, errors[-2000:]
+    return shown
 
 
 def built() -> Path:
     """The folder of the page. Raises RuntimeError where it could not be built."""
-    node = shutil.which("node")
-    assert node, "These tests need Node 20 or newer (Debian: apt-get install nodejs npm)."
 
     def build(folder: Path) -> None:
-        command: list[str | Path] = [node, HERE / "hydrogen.mjs", "build", javascript(), folder]
+        command: list[str | Path] = [_node(), HERE / "hydrogen.mjs", "build", javascript(), folder]
         beds.run(command, folder, "Building Hydrogen's page")
 
     return beds.bed("hydrogen", HERE / "hydrogen_app.js", build)
@@ -96,6 +100,12 @@ def built() -> Path:
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing of requests."""
+
+
+def _node() -> str:
+    node = shutil.which("node")
+    assert node, "These tests need Node 20 or newer (Debian: apt-get install nodejs npm)."
+    return node
 
 
 def _chromium() -> str | None:

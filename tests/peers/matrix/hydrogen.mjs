@@ -63,8 +63,10 @@ async function shot({ chromium, page: address, homeserver, user, password, room,
     await page.waitForSelector(".SessionView", { timeout: 60000 });
     // The offer to set up a key backup, and the like, cover nothing of the room.
     await page.click(`.RoomList li a:has-text("${room}")`, { timeout: 30000 });
+    await page.waitForSelector(".Timeline", { timeout: 30000 });
+    process.stdout.write("open\n");
     await page.waitForFunction((sought) => document.querySelector(".Timeline")?.innerText.includes(sought), words, {
-      timeout: 30000,
+      timeout: 60000,
     });
     await page.waitForTimeout(500);
     await page.screenshot({ path: out });
