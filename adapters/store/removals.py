@@ -7,7 +7,8 @@ handled it, by its author, and is part of it: by that it is found. A text that a
 well stays for that one.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, Final
 
 from sqlalchemy import bindparam, select, text
@@ -68,6 +69,9 @@ _ANSWER: Final = (
     .join(_O, (_O.c.session == _C.c.session) & (_O.c.content == _C.c.hash))
     .where(_O.c.key == bindparam("of_key"), _C.c.text.is_not(None))
 )
+_ROOTS: Final = select(_O.c.content).where(
+    _O.c.session == bindparam("of_session"), text("outbox.kind = 'root'")
+)
 _STORE: Final = queries.into(_I, without=("sequence",)).on_conflict_do_nothing()
 
 
@@ -75,25 +79,34 @@ def take_back(tx: Transaction, removed: Removed) -> bool:
     """Blank it, and store the removal as a message that waits; False if there is nothing to do."""
     if tx.one(queries.INBOX_STATE, of_id=removed.as_message.id) is not None:
         return False
-    rows = [*tx.all(_MESSAGE, of_id=removed.id), *_repeated(tx, removed.id)]
-    if not rows:
+    said, opening = _about(tx, removed.id)
+    if not said:
         sign = tx.one(_MESSAGE, of_id=f"{REACTION}{removed.id}")
         return sign is not None and _take_sign_back(tx, removed, sign)
-    _, mail, room, *_ = rows[0]
+    _, mail, room, *_ = said[0]
     # First: what is removed is no twin of anything any more.
     _store(tx, removed, thread_of_message(tx, room, removed.id) or "", mail, room)
-    sessions = _sessions(tx, removed.id, rows)
-    for row in rows:
-        _blank(tx, row, sessions)
+    wholes = [_text(tx, row) for row in said]
+    made = list(_made(tx, removed.id, [*said, *opening], wholes))
+    blank([Change(session, hash, None) for session, hash, _ in made], tx)
+    texts = {one for one in (*wholes, *(one for _, _, one in made)) if one}
+    for row in said:
+        _blank(tx, row, texts)
     return True
 
 
-def _repeated(tx: Transaction, id: str) -> Iterator[Row]:
-    """What the message said later, and reactions that brought its text with them."""
-    for *row, said in tx.all(_UNDER, of_id=id):
-        is_sign = row[0].startswith(REACTION) and "\n" in (said or "")
-        if is_sign or row[0].startswith(f"{EDIT}{id}:"):
-            yield tuple(row)
+def _about(tx: Transaction, id: str) -> tuple[list[Row], list[Row]]:
+    """What said it: the message, its edits, reactions that quote it; and reactions that made a goal."""
+    said, opening = tx.all(_MESSAGE, of_id=id), []
+    for *row, quoted in tx.all(_UNDER, of_id=id):
+        if row[0].startswith(f"{EDIT}{id}:"):
+            said.append(tuple(row))
+        elif row[0].startswith(REACTION):
+            if "\n" in (quoted or ""):
+                said.append(tuple(row))
+            if tx.one(_OPENED, of_person=row[4], of_at=row[6]) is not None:
+                opening.append(tuple(row))
+    return said, opening
 
 
 def _take_sign_back(tx: Transaction, removed: Removed, row: Row) -> bool:
@@ -105,46 +118,47 @@ def _take_sign_back(tx: Transaction, removed: Removed, row: Row) -> bool:
     return True
 
 
-def _blank(tx: Transaction, row: Row, sessions: frozenset[str]) -> None:
-    """Take the text out of a message, of what was made of it, and of what repeats it in answer."""
-    id, mail, _, _, person, content, handled_at = row
-    known = tx.one(_TEXT, of_session=mail, of_hash=content)
-    whole = known[0] if known and known[0] is not None else ""
-    made = list(_made(tx, sessions, person, handled_at, whole))
-    texts = {said for _, _, said in made} | {whole}
-    changes = [Change(session, hash, None) for session, hash, _ in made]
+def _text(tx: Transaction, row: Row) -> str:
+    known = tx.one(_TEXT, of_session=row[1], of_hash=row[5])
+    return known[0] if known and known[0] is not None else ""
+
+
+def _blank(tx: Transaction, row: Row, texts: set[str]) -> None:
+    """Take the text out of a message, of what keeps it as that, and of what repeats it in answer."""
+    id, mail, _, _, _, content, _ = row
+    changes = []
     if not _has_twin(tx, mail, content, id):
         changes.append(Change(mail, content, None))
     for session, hash in tx.all(_AS, of_id=id):
         if (session, hash) != (mail, content):
             changes.append(Change(session, hash, None))
     for session, hash, answer in tx.all(_ANSWER, of_key=f"reply:{id}"):
-        if any(one and one in answer for one in texts):
+        if any(one in answer for one in texts):
             changes.append(Change(session, hash, None))
     blank(changes, tx)
     drop_files(tx, (id,))
 
 
-def _sessions(tx: Transaction, id: str, rows: Iterable[Row]) -> frozenset[str]:
-    """Where something may have been made of those messages."""
-    found: set[str] = set()
-    for _, _, room, thread, person, _, handled_at in rows:
-        there = tx.all(_SESSIONS, of_room=room, of_thread=thread, of_id=id)
-        there += tx.all(_OPENED, of_person=person, of_at=handled_at)
-        found.update(session for [session] in there)
-    return frozenset(found)
-
-
 def _made(
-    tx: Transaction, sessions: frozenset[str], person: str, at: float | None, whole: str
-) -> Iterable[tuple[str, str, str]]:
-    """Session, hash and text of what was made of a message that was handled at `at`."""
-    if at is None:
-        return
-    for session in sorted(sessions):
-        for hash, said in tx.all(_MADE, of_session=session, of_person=person, of_at=at):
-            if said in whole:
-                yield session, hash, said
+    tx: Transaction, id: str, rows: Sequence[Row], wholes: Sequence[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Session, hash and text of what was made of the messages, when they were handled."""
+    sessions: set[str] = set()
+    begun: set[str] = set()
+    for _, _, room, thread, person, _, handled_at in rows:
+        near = tx.all(_SESSIONS, of_room=room, of_thread=thread, of_id=id)
+        sessions.update(session for [session] in near)
+        begun.update(one for [one] in tx.all(_OPENED, of_person=person, of_at=handled_at))
+    times = sorted({row[6] for row in rows} - {None})
+    people = sorted({row[4] for row in rows})
+    for session in sorted(sessions | begun):
+        for person, at in product(people, times):
+            for hash, said in tx.all(_MADE, of_session=session, of_person=person, of_at=at):
+                if any(said in whole for whole in wholes):
+                    yield session, hash, said
+    for session in sorted(begun):
+        # The first message of the goal's thread repeats what the goal is.
+        yield from ((session, hash, "") for [hash] in tx.all(_ROOTS, of_session=session))
 
 
 def _has_twin(tx: Transaction, session: str, content: str, id: str) -> bool:

@@ -6,6 +6,8 @@ from typing import Any, cast
 import pytest
 
 from bot.errors import HeadwayError
+from bot.goals.events import GoalOpened
+from bot.goals.limits import DEFAULT_BUDGET
 from bot.ports.chat import (
     REACTION,
     Arrival,
@@ -19,6 +21,7 @@ from bot.ports.chat import (
     RoomMoved,
     Speaker,
 )
+from bot.ports.journal import Content
 from bot.ports.positions import Position
 from tests.contracts.stores import ANN, Bed
 
@@ -173,6 +176,29 @@ class ArrivalsContract:
         assert {one.text for one in waiting} == {"", "👍"}
         assert [one.files for one in waiting] == [()] * 7
         assert waiting[-1].speaker.id == BEN.id
+
+    async def test_what_was_made_of_it_by_who_aimed_at_it_goes_as_well(self, bed: Bed) -> None:
+        message = said(bed, "our salaries")
+        await bed.inbox.receive_all((message,))
+        await bed.inbox.handled(message.id)
+        await bed.time.pass_by(5)
+        aim = Reacted("$aim", HOUSE, BEN, "🎯", message.id, 7.0)
+        await bed.inbox.receive_all((aim,))
+        ann, ben = [await bed.rooms.person("matrix", who) for who in (ANN, BEN)]
+        thread = await bed.rooms.begin_new(HOUSE, "$aim")
+        objective = Content("our salaries", ann)
+        event = GoalOpened("g", thread.session, 0, ben, objective.hash, DEFAULT_BUDGET)
+        await bed.journal.open(
+            event, [objective], (aim.as_message.id,), root=lambda _: "on: our salaries"
+        )
+        [root] = await bed.outbox.claim("matrix", limit=9)
+        hashes = [objective.hash, root.content]
+        before = await bed.journal.contents(thread.session, hashes)
+
+        await bed.inbox.receive_all((Removed(message.id, HOUSE, ANN, 8.0),))
+
+        assert len(before) == 2
+        assert await bed.journal.contents(thread.session, hashes) == {}
 
     async def test_what_a_reaction_quoted_goes_where_the_message_never_came(self, bed: Bed) -> None:
         await bed.inbox.receive_all((Reacted("$r", HOUSE, BEN, "🎯", "$old", 7.0, "a slip"),))

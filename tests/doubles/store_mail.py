@@ -78,17 +78,29 @@ class MemoryInbox:
             thread = gone.place.thread or said.place.thread
             return await self.receive(replace(gone, place=replace(gone.place, thread=thread)))
         for row in taken:
-            self._blank(row, removed.id)
+            self._blank(row)
         return bool(taken) and await self.receive(gone)
 
-    def _blank(self, row: In, root: str) -> None:
+    def _blank(self, row: In) -> None:
         rows, said = self._rows, row.received.message
         author = person_of(rows, said)
-        near = {said.place.thread or said.id, root}
-        for (session, hash), content in list(rows.contents.items()):
-            is_near = rows.sessions[session].thread in near
-            if is_near and content.author == author and content.text in said.text:
-                del rows.contents[session, hash]
+        made = [
+            (session, hash)
+            for (session, hash), content in rows.contents.items()
+            if content.author == author
+            and content.text in said.text
+            and is_in(rows.sessions[session], said.place)
+        ]
+        begun = {
+            goal.session for goal in rows.goals.values() if (goal.session, goal.objective) in made
+        }
+        made += [
+            (one.due.session, one.due.content)
+            for one in rows.outbox.values()
+            if one.due.kind == "root" and one.due.session in begun
+        ]
+        for key in made:
+            rows.contents.pop(key, None)
         row.received = replace(row.received, message=replace(said, text="", files=()))
 
     async def waiting(self) -> tuple[Received, ...]:
