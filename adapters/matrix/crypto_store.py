@@ -23,7 +23,7 @@ import nio
 from adapters.matrix.account import NEW_DEVICE, Account, Card
 from adapters.matrix.errors import translated, unwrap
 from adapters.matrix.mended import mend
-from bot.errors import StoreUnusable, Wait
+from bot.errors import ByOperator, StoreUnusable, Wait
 
 PREFIX: Final = "crypto-"
 SUFFIX: Final = ".db"
@@ -34,6 +34,10 @@ CALL_S: Final = 60.0
 
 class CryptoStoreBusy(Wait):
     """Another process works with the keys."""
+
+
+class DeviceMismatch(ByOperator):
+    """The token or the keys that the homeserver has are those of another device or user."""
 
 
 class NoCryptoStore(StoreUnusable):
@@ -143,6 +147,27 @@ def close(client: nio.AsyncClient) -> None:
     """Close the file; the client is of no use any more."""
     if client.store is not None:
         client.store.database.close()
+
+
+async def see_to_keys(client: nio.AsyncClient, there: Mapping[str, str] | None) -> None:
+    """Publish the device's keys where the homeserver has lost them, and what it lacks besides.
+
+    Args:
+        there: the public keys of our device that it has now, by algorithm; None: none.
+
+    Raises:
+        DeviceMismatch: those are others.
+        Wait, LoggedOut: as `errors.unwrap`.
+    """
+    if there is None:
+        forget_uploads(client)
+    elif dict(there) != dict(public_keys(client)):
+        raise DeviceMismatch(
+            f"The homeserver has other keys of the device {client.device_id} than this state folder: "
+            "it was copied, or restored from before a new login. Restore the newest backup, or begin "
+            f"a new device: {NEW_DEVICE}"
+        )
+    await upload_keys(client)
 
 
 async def upload_keys(client: nio.AsyncClient) -> None:

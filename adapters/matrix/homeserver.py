@@ -153,9 +153,10 @@ async def discover(name: str) -> str:
         BadInput: that is no name and no URL, or names a server that says it has no such thing.
         Wait: nobody answers; NotMatrix: somebody else does.
     """
-    name = name.strip().rstrip("/")
+    name = name.strip()
     if "://" in name:
         return await _checked(_url(name))
+    name = name.rstrip("/")
     _url(f"https://{name}")
     try:
         found = await _well_known(name)

@@ -116,6 +116,7 @@ async def sign_in(
     """Publish the device's keys and the bot's identity, and sign the one with the other.
 
     Raises:
+        DeviceMismatch: the homeserver has other keys of the device.
         CryptoStoreBusy: another process works with the keys; it publishes them itself.
         NotSigned: others may not trust the device, with the mend.
         NoCryptoStore, StoreUnusable, SecretsUnusable: the account cannot be used.
@@ -127,7 +128,11 @@ async def sign_in(
     with crypto_store.owned(file.folder):
         client = crypto_store.open_client(file.folder, account)
         try:
-            await crypto_store.upload_keys(client)
+            async with Homeserver.at(account.homeserver) as server:
+                there = await server.device_keys(
+                    account.access_token, account.user_id, account.device_id
+                )
+            await crypto_store.see_to_keys(client, there)
             await _publish(client, file, account, password=password, approve=approve, reset=reset)
         finally:
             await client.close()

@@ -23,6 +23,7 @@ import nio
 
 from adapters.matrix import crypto_store
 from adapters.matrix.account import NEW_DEVICE, Account, AccountFile
+from adapters.matrix.crypto_store import DeviceMismatch
 from adapters.matrix.errors import LoggedOut
 from adapters.matrix.homeserver import Homeserver, Login
 from adapters.matrix.ways import LOOK_S, Pace, Signing, Ways
@@ -35,10 +36,6 @@ DEVICE_NAME: Final = "Headway"
 
 class NoSession(ByOperator):
     """There is no way to a session but by a person."""
-
-
-class DeviceMismatch(ByOperator):
-    """The token or the keys that the homeserver has are those of another device or user."""
 
 
 class SessionReplaced(Wait):
@@ -243,15 +240,7 @@ class Session:
             there = await server.device_keys(
                 account.access_token, account.user_id, account.device_id
             )
-        if there is None:
-            crypto_store.forget_uploads(self.client)
-        elif there != crypto_store.public_keys(self.client):
-            raise DeviceMismatch(
-                f"The homeserver has other keys of the device {account.device_id} than this state "
-                "folder: it was copied, or restored from before a new login. Restore the newest "
-                f"backup, or begin a new device: {NEW_DEVICE}"
-            )
-        await crypto_store.upload_keys(self.client)
+        await crypto_store.see_to_keys(self.client, there)
         if self._ways.signing is not None:
             await self._sign(self._ways.signing)
 

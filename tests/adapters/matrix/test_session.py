@@ -13,11 +13,10 @@ from aiohttp import web
 
 from adapters.matrix import crypto_store
 from adapters.matrix.account import Account
-from adapters.matrix.crypto_store import CryptoStoreBusy, NoCryptoStore
+from adapters.matrix.crypto_store import CryptoStoreBusy, DeviceMismatch, NoCryptoStore
 from adapters.matrix.errors import LoggedOut, unwrap
 from adapters.matrix.login import log_out
 from adapters.matrix.session import (
-    DeviceMismatch,
     NoSession,
     Session,
     SessionReplaced,
