@@ -23,8 +23,18 @@ from adapters.console.parse import (
     room,
 )
 from adapters.console.room import RoomFile, room_path
+from adapters.console.shelf import Shelf
 from bot.errors import Refused, StoreUnusable, Wait
-from bot.ports.chat import Incoming, Network, Outgoing, Place, Receive, Removed, Speaker
+from bot.ports.chat import (
+    Attachment,
+    Incoming,
+    Network,
+    Outgoing,
+    Place,
+    Receive,
+    Removed,
+    Speaker,
+)
 from bot.ports.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -47,9 +57,11 @@ class ConsoleChat:
         clock: Clock,
         workspace: str = "",
         redact: Callable[[str], str] = str,
+        shelf: Shelf | None = None,
     ) -> None:
         """`redact`: what is said goes through it before it is written down."""
         self._redact = redact
+        self.shelf = shelf
         self.workspace = workspace
         """The state folder's name, where several have one database."""
         path = self._path = room_path(state_dir)
@@ -105,6 +117,8 @@ class ConsoleChat:
             Wait: the file cannot be read or written for now (a full disk).
         """
         self._refuse_others(message.place)
+        if message.files:
+            message = await self._laid_out(message)
         line = outgoing(message, self._clock.now())
         try:
             self._catch_up()
@@ -126,10 +140,17 @@ class ConsoleChat:
         id = remote_id(place.thread, key)
         return id if id in self._shown else self._edits.get(key)
 
-    async def say(self, speaker: Speaker, text: str, thread: str = "", reply_to: str = "") -> str:
+    async def say(
+        self,
+        speaker: Speaker,
+        text: str,
+        thread: str = "",
+        reply_to: str = "",
+        files: tuple[Attachment, ...] = (),
+    ) -> str:
         """Write down what a person said, under an id of its own, and return the id."""
-        id = uuid.uuid4().hex
-        said = Incoming(id, room(thread), speaker, self._redact(text), self._clock.now(), reply_to)
+        id, at = uuid.uuid4().hex, self._clock.now()
+        said = Incoming(id, room(thread), speaker, self._redact(text), at, reply_to, files=files)
         await self._append(SaidLine(said))
         self._grown.set()
         return id
@@ -138,6 +159,13 @@ class ConsoleChat:
         """Write down that a person takes back the message of that id, said in that thread."""
         await self._append(RemovedLine(id, thread, speaker, self._clock.now()))
         self._grown.set()
+
+    async def _laid_out(self, message: Outgoing) -> Outgoing:
+        """The message with where its files lie."""
+        if self.shelf is None:
+            raise Refused("This console has no place for files.", code="files")
+        paths = [str(await self.shelf.lay_out(file)) for file in message.files]
+        return replace(message, shape=replace(message.shape, now="\n".join(paths)))
 
     async def _give(self, receive: Receive) -> None:
         """Give what is open in its order, many at a time: a `stop` is not held up by a flood."""

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from bot.ports.chat import Button, Incoming, Outgoing, Place, Shape, Speaker
+from bot.ports.chat import Attachment, Button, Incoming, Outgoing, Place, Shape, Speaker
 
 NETWORK: Final = "console"
 ROOM: Final = "console"
@@ -128,6 +128,7 @@ def _row(line: Line) -> dict[str, Any]:
                 "text": message.text,
                 "at": message.at,
                 "reply_to": message.reply_to,
+                **({"files": [asdict(file) for file in message.files]} if message.files else {}),
             }
         case RemovedLine():
             return {"kind": "removed", **asdict(line)}
@@ -156,7 +157,7 @@ def _read(row: dict[str, Any]) -> Line | None:
             place = room(str(row["thread"]))
             said = Incoming(
                 str(row["id"]), place, _speaker(row["speaker"]), str(row["text"]), _time(row["at"]),
-                str(row.get("reply_to", "")),
+                str(row.get("reply_to", "")), files=tuple(map(_file, row.get("files", ()))),
             )  # fmt: skip
             return SaidLine(said)
         case "removed":
@@ -173,6 +174,11 @@ def _read(row: dict[str, Any]) -> Line | None:
             )  # fmt: skip
         case _:
             return None
+
+
+def _file(row: Any) -> Attachment:
+    texts = (str(row["name"]), str(row["media_type"]))
+    return Attachment(*texts, int(row["size"]), str(row["hash"]))
 
 
 def _speaker(row: Any) -> Speaker:

@@ -4,12 +4,13 @@ Somebody's seat in the room: what they type and what they see, without a termina
 Rule 1: a line in a thread is said there, a line in the room is said in the room; an objective
         typed in the room opens a thread, and the seat moves into it.
 Rule 2: `/threads`, `/enter`, `/back`, `/quit` are of the seat alone and never leave it; `/delete`
-        takes back the last message that was said from it.
+        takes back the last message that was said from it; `/attach` gives a file with the next one.
 """
 
+import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from adapters.console.parse import Edited, Posted, SaidLine
 from adapters.console.room import RoomFile
@@ -21,14 +22,21 @@ from adapters.console.view import (
     ThreadView,
     View,
 )
+from bot.errors import HeadwayError
+from bot.ports.attached import size_of
+from bot.ports.chat import Attachment
 
 Say = Callable[[str, str], Awaitable[str]]
 """Say a text in a thread ("" for the room); returns the message's id."""
+SayWith = Callable[[str, str, tuple[Attachment, ...]], Awaitable[str]]
+"""Say a text in a thread, with files; returns the message's id."""
+Attach = Callable[[str], Awaitable[Attachment]]
+"""Keep the file at a path, for a message to come."""
 Remove = Callable[[str, str], Awaitable[None]]
 """Take back the message of that id, said in that thread."""
 
 
-async def _cannot(id: str, thread: str) -> None:
+async def _cannot(*_: object) -> Any:
     raise NotImplementedError
 
 
@@ -53,6 +61,10 @@ class Seat:
     mine: list[str] = field(default_factory=list)
     """Ids of what was said from here."""
     remove: Remove = _cannot
+    attach: Attach = _cannot
+    say_with: SayWith = _cannot
+    attached: list[Attachment] = field(default_factory=list)
+    """What goes with the next message."""
     is_done: bool = False
     has_started: bool = False
     """Whether anything said from here opens a thread."""
@@ -95,6 +107,8 @@ class Seat:
                 return self.texts("terminal.back")
             case "/delete":
                 return await self._delete()
+            case "/attach":
+                return await self._attach(rest.strip())
             case local if local.startswith("/") and not local.startswith(("//", "/goal")):
                 about = self.texts("terminal.local")
                 return self.texts("terminal.unknown_local", name=word, local=about)
@@ -124,13 +138,31 @@ class Seat:
         starts = not self.thread and self.opens(text)
         self.has_started |= starts
         try:
-            id = await self.say(text, self.thread)
+            id = await self._said(text)
             self.mine.append(id)
             self._threads_of[id] = self.thread
         finally:
             self._is_saying = False
         if starts:
             self.thread = id
+
+    async def _said(self, text: str) -> str:
+        if not self.attached:
+            return await self.say(text, self.thread)
+        id = await self.say_with(text, self.thread, tuple(self.attached))
+        self.attached.clear()
+        return id
+
+    async def _attach(self, path: str) -> str:
+        """Take a file for the next message; what cannot be taken is told."""
+        if not path:
+            return self.texts("terminal.attach_how")
+        try:
+            file = await self.attach(_whole(path))
+        except HeadwayError as error:
+            return str(error)
+        self.attached.append(file)
+        return self.texts("terminal.attached", name=file.name, size=size_of(file.size))
 
     async def _delete(self) -> str:
         """Take back what was said last from here and is not taken back yet."""
@@ -164,6 +196,11 @@ class Seat:
         if not threads:
             return self.texts("terminal.threads.empty")
         return "\n".join(_line(thread) for thread in threads[-20:])
+
+
+def _whole(path: str) -> str:
+    """A path as somebody types it, from the root on: another process may read it."""
+    return os.path.abspath(os.path.expanduser(path))
 
 
 def without_command(text: str) -> str:

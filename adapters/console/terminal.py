@@ -195,7 +195,7 @@ class _Verbs(Completer):
         """Words that what is typed so far may become."""
         typed = document.text_before_cursor
         names = [f"/goal {verb}" for verb in self._verbs]
-        names += ["/threads", "/enter ", "/back", "/delete", "/quit"]
+        names += ["/threads", "/enter ", "/back", "/delete", "/attach ", "/quit"]
         if self._in_thread():
             names += self._verbs
         for name in names:

@@ -186,14 +186,28 @@ def chat(
             show_default=False,
         ),
     ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--file",
+            metavar="PATH",
+            help="Give a file with the goal; more than one may be given.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Talk to Headway in this terminal."""
     from bot.cli import talk
 
     settings = _given(context).settings()
-    raise typer.Exit(
-        asyncio.run(talk.chat(settings, objective, until_settled=until_settled, speaker=speaker))
+    talking = talk.chat(
+        settings,
+        objective,
+        until_settled=until_settled,
+        speaker=speaker,
+        files=tuple(file or ()),
     )
+    raise typer.Exit(asyncio.run(talking))
 
 
 @app.command()

@@ -10,6 +10,7 @@ import getpass
 import sys
 from collections.abc import Collection, Coroutine
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -25,7 +26,7 @@ from bot.chat.verbs import served
 from bot.cli.exits import KNOWN
 from bot.cli.wrapped import wrapped
 from bot.errors import AlreadyOwned, BadInput, HeadwayError, Ours
-from bot.ports.chat import Speaker
+from bot.ports.chat import Attachment, Speaker
 from bot.settings import Settings
 from scheduler.control import ask_owner
 
@@ -40,11 +41,18 @@ GONE_S: Final = 2.0
 
 
 async def chat(
-    settings: Settings, objective: str | None, *, until_settled: bool, speaker: str | None = None
+    settings: Settings,
+    objective: str | None,
+    *,
+    until_settled: bool,
+    speaker: str | None = None,
+    files: tuple[Path, ...] = (),
 ) -> int:
     """Talk until the person leaves or the goals have settled; returns the exit code.
 
-    `speaker`: who is talking, where that is not the system's user.
+    Args:
+        speaker: who is talking, where that is not the system's user.
+        files: go with the objective, or with what is said first.
 
     Raises:
         BadInput: the objective cannot be taken.
@@ -52,9 +60,9 @@ async def chat(
     """
     texts = Texts()
     _check_objective(objective)
-    person = _speaker(speaker)
+    person, said = _speaker(speaker), (objective, files)
     if await ask_owner(settings.state_dir, {"do": "ping"}) is not None:
-        return await _joined(settings, objective, until_settled, person)
+        return await _joined(settings, said, until_settled, person)
     async with AsyncExitStack() as stack:
         with Console(stderr=True).status(texts("terminal.starting")):
             from bot.wiring import Around, running
@@ -67,23 +75,25 @@ async def chat(
                 if not await _is_served(settings.state_dir):
                     raise
         if bot is None:
-            return await _joined(settings, objective, until_settled, person)
-        talk = _converse(settings, _Near(bot, person), objective, until_settled)
+            return await _joined(settings, said, until_settled, person)
+        talk = _converse(settings, _Near(bot, person), said, until_settled)
         code = await _while_whole(bot.until_broken(), talk)
         if bot.worker.busy and sys.stderr.isatty():
             sys.stderr.write(texts("terminal.ending", s=settings.shutdown_s) + "\n")
         return code
 
 
-async def _joined(
-    settings: Settings, objective: str | None, until_settled: bool, person: Speaker
-) -> int:
+_Said = tuple[str | None, tuple[Path, ...]]
+"""The objective, if there is one, and the files that go with it or with what is said first."""
+
+
+async def _joined(settings: Settings, said: _Said, until_settled: bool, person: Speaker) -> int:
     """Talk with the Headway that runs in another process.
 
     When that ends, a person's screen waits until one is back; a pipe ends with it.
     """
     far = _Far(settings.state_dir, person, waits=_is_screen(until_settled))
-    return await _while_whole(far.until_gone(), _converse(settings, far, objective, until_settled))
+    return await _while_whole(far.until_gone(), _converse(settings, far, said, until_settled))
 
 
 async def _is_served(state_dir: Path) -> bool:
@@ -135,8 +145,11 @@ class _Room(Protocol):
     goodbye: str
     """Key of what is said at the end."""
 
-    async def say(self, text: str, thread: str) -> str:
+    async def say(self, text: str, thread: str, files: tuple[Attachment, ...] = ()) -> str:
         """Write it down; returns its id."""
+
+    async def attach(self, path: str) -> Attachment:
+        """Keep the file at a path, for a message to come. Raises HeadwayError: it is not taken."""
 
     async def remove(self, id: str, thread: str) -> None:
         """Take a message back."""
@@ -154,8 +167,12 @@ class _Near:
         self._bot = bot
         self._person = person
 
-    async def say(self, text: str, thread: str) -> str:
-        return await self._bot.console.say(self._person, text, thread)
+    async def say(self, text: str, thread: str, files: tuple[Attachment, ...] = ()) -> str:
+        return await self._bot.console.say(self._person, text, thread, files=files)
+
+    async def attach(self, path: str) -> Attachment:
+        assert self._bot.console.shelf is not None
+        return await self._bot.console.shelf.attach(path)
 
     async def remove(self, id: str, thread: str) -> None:
         await self._bot.console.remove(self._person, id, thread)
@@ -175,12 +192,23 @@ class _Far:
         self._waits = waits
         self._is_gone = False
 
-    async def say(self, text: str, thread: str) -> str:
+    async def say(self, text: str, thread: str, files: tuple[Attachment, ...] = ()) -> str:
         await self._present()
+        named = [asdict(file) for file in files]
         answer = await self._ask(
-            {"do": "say", "text": text, "thread": thread, "speaker": self._person.id}
+            {
+                "do": "say",
+                "text": text,
+                "thread": thread,
+                "speaker": self._person.id,
+                "files": named,
+            }
         )
         return str(answer["id"])
+
+    async def attach(self, path: str) -> Attachment:
+        await self._present()
+        return Attachment(**await self._ask({"do": "attach", "path": path}))
 
     async def remove(self, id: str, thread: str) -> None:
         await self._present()
@@ -216,14 +244,14 @@ class _Far:
         return answer
 
 
-async def _converse(
-    settings: Settings, there: _Room, objective: str | None, until_settled: bool
-) -> int:
+async def _converse(settings: Settings, there: _Room, said: _Said, until_settled: bool) -> int:
     texts = Texts()
     file = RoomFile(room_path(settings.state_dir))
     seat = Seat(file, there.say, lambda text: opens_thread(text, texts), texts)
-    seat.remove = there.remove
+    seat.remove, seat.attach, seat.say_with = there.remove, there.attach, there.say
     seat.catch_up()
+    objective, files = said
+    seat.attached += [await there.attach(str(path.absolute())) for path in files]
     if objective is not None:
         await seat.typed(f"/{COMMAND} {objective}")
     if _is_screen(until_settled):

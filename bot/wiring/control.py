@@ -3,11 +3,12 @@
 import getpass
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from adapters.console.connection import ConsoleChat
 from bot.errors import HeadwayError
-from bot.ports.chat import Speaker
+from bot.ports.chat import Attachment, Speaker
 from bot.wiring.watch import Watch
 from scheduler.control import Answer, Request
 
@@ -47,8 +48,11 @@ class Control:
                     text,
                     str(request.get("thread", "")),
                     str(request.get("reply_to", "")),
+                    tuple(Attachment(**file) for file in request.get("files", ())),
                 )
                 return {"id": id}
+            case {"do": "attach", "path": str(path)} if self._console.shelf is not None:
+                return asdict(await self._console.shelf.attach(path))
             case {"do": "remove", "id": str(id)}:
                 who = str(request.get("speaker") or getpass.getuser())
                 thread = str(request.get("thread", ""))

@@ -4,15 +4,15 @@ import operator
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from adapters.backup.tree import Entry, Told, copy_tree
 from adapters.files.blobs import DRAFTS, MB, BlobFolder
-from bot.ports.files import Attachments, Files
+from bot.ports.files import Attachments
 from bot.settings import Settings
 from scheduler.alarms import Alarms
 
@@ -27,11 +27,21 @@ def open_files(settings: Settings) -> BlobFolder:
     return BlobFolder(settings.state_dir / FOLDER, most=settings.file_most_mb * MB)
 
 
-def keep_swept(alarms: Alarms, files: Files, attachments: Attachments, rate: float) -> None:
+class Swept(Protocol):
+    """Something that keeps files for as long as they are named."""
+
+    async def sweep(self, named: Callable[[], Awaitable[Collection[str]]]) -> object:
+        """As `Files.sweep`."""
+
+
+def keep_swept(
+    alarms: Alarms, kept: Sequence[Swept], attachments: Attachments, rate: float
+) -> None:
     """Delete what nothing names any more, for as long as the alarms ring."""
 
     async def sweep() -> None:
-        await files.sweep(attachments.named)
+        for each in kept:
+            await each.sweep(attachments.named)
 
     alarms.add("files", sweep, SWEEP_S / rate)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from secrets import token_hex
 
 from adapters.console.connection import ConsoleChat
+from adapters.console.shelf import Shelf
 from bot.agent.probe import SandboxProbe
 from bot.chat.allow_list import AllowList
 from bot.chat.delivery import Delivery
@@ -63,7 +64,8 @@ class Work:
 async def build_work(ground: Ground) -> Work:
     """Build it, and tie what has to hear of something to what tells it. Raises as the store."""
     settings, names, store, clock = ground.settings, ground.names, ground.store, ground.clock
-    console = ConsoleChat(settings.state_dir, clock, names.console, ground.redactor.text)
+    shelf = Shelf(ground.files, settings.state_dir / "console" / "files")
+    console = ConsoleChat(settings.state_dir, clock, names.console, ground.redactor.text, shelf)
     connected = connect(ground)
     allow_list = await open_allow_list(settings, names, store, connected.members)
     connected.allowed(allow_list)
@@ -127,7 +129,9 @@ async def _tie(ground: Ground, work: Work) -> None:
     ground.told.heard.append(work.shown.heard)
     work.delivery.approves = work.allow_list.approves_by_reaction
     work.delivery.attachments = store.attachments
-    keep_swept(ground.alarms, ground.files, store.attachments, ground.settings.clock_rate)
+    copies = (work.console.shelf,) if work.console.shelf is not None else ()
+    swept = (ground.files, *copies)
+    keep_swept(ground.alarms, swept, store.attachments, ground.settings.clock_rate)
     operations.posted = notify
     work.departures.wake, work.worker.troubled = work.worker.wake, watches.store.troubled
     await watches.begin(

@@ -323,6 +323,8 @@ CHATS: Final[Mapping[str, str]] = {
     "terminal.threads.empty": "No threads yet. `/goal <objective>` opens one.",
     "terminal.entered": "In the thread of {name}.",
     "terminal.back": "Back in the room.",
+    "terminal.attached": "{name} ({size}) goes with what you say next.",
+    "terminal.attach_how": "`/attach PATH` gives a file with what you say next.",
     "terminal.detached": "Goals go on without this screen.",
     "terminal.left": "Goodbye. What is under way goes on when Headway runs again.",
     "terminal.ending": "The running step may end, at most {s:g} s; Ctrl-C ends it at once.",

@@ -111,7 +111,7 @@ async def test_what_nothing_names_is_swept_while_the_alarms_ring(settings: Setti
     aged(settings.state_dir / FOLDER)
     rows: Any = type("Rows", (), {"inbox": {}, "outbox": {}, "files": {}})()
     telling: Any = Telling(files)
-    keep_swept(alarms, telling, MemoryAttachments(rows), 1.0)
+    keep_swept(alarms, (telling,), MemoryAttachments(rows), 1.0)
 
     alarms.start()
     alarms.at("files", 0.0)
