@@ -135,7 +135,7 @@ class Posting:
         return message.edits
 
     async def _edit(self, message: Outgoing) -> str:
-        event, room_id, is_status = message.edits, message.place.room, STATUS in message.key
+        event, room_id, is_status = message.edits, message.place.room, _is_status(message)
         state = _state(message.shape)
         if is_status and self._edits.is_worn(event):
             return await self._post(message)
@@ -168,7 +168,7 @@ class Posting:
             event = await self._sender.message(room_id, content, tx_id, Rank.POST, sealed=sealed)
             self.saw(message.place, event)
             there = {**there, 0: event}
-            if STATUS in message.key:
+            if _is_status(message):
                 self._edits.shown(event, _state(message.shape), _digest(main))
         await self._send_parts(message, further, there)
         if message.shape.reactions:
@@ -289,9 +289,13 @@ def _fits(message: Outgoing, main: Content, sealed: bool) -> bool:
     return render.fits(content, sealed=sealed)
 
 
+def _is_status(message: Outgoing) -> bool:
+    return message.silent and STATUS in message.key
+
+
 def _is_in_place(message: Outgoing) -> bool:
     """Whether it is a status or a card, of which only a few lines are shown."""
-    return message.silent and (STATUS in message.key or bool(message.edits))
+    return _is_status(message) or (message.silent and bool(message.edits))
 
 
 def _is_user(id: str) -> bool:
