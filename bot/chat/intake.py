@@ -44,7 +44,7 @@ from bot.ports.chat import (
     removal_of,
 )
 from bot.ports.journal import Content
-from bot.ports.mail import Received
+from bot.ports.mail import Received, Thread
 from bot.ports.people import NOTHING, Answer, Note
 from bot.ports.positions import Position
 
@@ -207,10 +207,7 @@ class Intake:
     async def _hear(self, message: Incoming) -> Heard:
         rooms, journal = self._desk.rooms, self._desk.journal
         person = await rooms.person(message.place.network, message.speaker)
-        thread = await rooms.thread(message.place)
-        if thread is not None and not message.place.thread and not thread.goal:
-            # In the main timeline, only a goal that lives there makes a difference.
-            thread = None
+        thread = await self._thread(message)
         goal: Goal | None = None
         if thread is not None:
             live = await journal.goal(thread.goal) if thread.goal else None
@@ -218,6 +215,21 @@ class Intake:
         roles = await self._roles(message)
         room = self._desk.allow_list.settings(message.place)
         return Heard(message, person, roles, thread, goal, room)
+
+    async def _thread(self, message: Incoming) -> Thread | None:
+        """The session in which it is said."""
+        rooms, place = self._desk.rooms, message.place
+        if place.thread:
+            return await rooms.thread(place)
+        is_answer = message.reply_to and not (edit_of(message) or reaction_of(message))
+        if is_answer:
+            # They came together: when it came, no thread hung under what it answers.
+            begun = await rooms.thread(replace(place, thread=message.reply_to))
+            if begun is not None:
+                return begun
+        thread = await rooms.thread(place)
+        # In the main timeline, only a goal that lives there makes a difference.
+        return thread if thread is not None and thread.goal else None
 
     async def _said(self, heard: Heard) -> Said:
         """What it says; a claim in private and a `why` to a message need no name in front."""
@@ -232,12 +244,12 @@ class Intake:
         if is_claim and await self._desk.allow_list.members.is_direct(message.place):
             return Command(VERBS["claim"], text=code.strip())
         is_direct = await self._desk.is_direct(message.place)
-        is_main = not message.place.thread
+        is_main = heard.thread is not None and not heard.thread.place.thread
         return parse(
             message.text,
             texts,
             in_thread=heard.thread is not None,
-            mention="always" if heard.thread and is_main and not is_direct else heard.room.mention,
+            mention="always" if is_main and not is_direct else heard.room.mention,
             is_direct=is_direct,
         )
 

@@ -28,6 +28,17 @@ async def test_what_speaks_to_others_is_talk_even_in_a_goals_thread(net: Net) ->
     assert await net.store.rooms.thread(room(aside)) is not None
 
 
+async def test_an_answer_that_came_with_what_opens_a_goal_is_said_to_the_goal(net: Net) -> None:
+    asks = Incoming("$asks", room(), ANN, "!goal write a haiku about tides", 1.0)
+    more = Incoming("$more", room(), ANN, "use the word moon", 2.0, "$asks")
+    aside = Incoming("$aside", room(), ANN, "and the sonnet?", 3.0, "$other")
+
+    await net.take(asks, more, aside)
+
+    [goal] = await net.goals()
+    assert goal.messages == 1
+
+
 async def test_why_says_that_a_message_spoke_to_others(net: Net) -> None:
     id = await net.say("ben, look", is_aside=True)
 
