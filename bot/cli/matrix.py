@@ -119,7 +119,7 @@ def logout(
     """End the bot's session there, and keep or remove its keys here."""
     from adapters.matrix.crypto_store import owned
     from adapters.matrix.login import log_out
-    from bot.wiring.secrets import matrix_account
+    from bot.wiring.keys import matrix_account
 
     file = matrix_account(_settings(context))
     card = file.card()
@@ -185,7 +185,7 @@ def import_(context: typer.Context, file: KeyFile, passphrase_file: PassphraseFi
 
 
 def _account(context: typer.Context) -> Any:
-    from bot.wiring.secrets import matrix_account
+    from bot.wiring.keys import matrix_account
 
     file = matrix_account(_settings(context))
     account = file.read()

@@ -31,9 +31,9 @@ from bot.errors import BadInput, BadSettings, ByOperator, HeadwayError, Refused,
 from bot.ports.people import Register
 from bot.settings import Settings
 from bot.wiring import prepare_folder, reading
+from bot.wiring.keys import matrix_account
 from bot.wiring.matrix_account import is_first_secret
 from bot.wiring.program import program
-from bot.wiring.secrets import matrix_account
 from scheduler.control import ask_owner
 
 T = TypeVar("T")

@@ -133,7 +133,8 @@ def _asked(settings: Settings, request: Request) -> dict[str, Any]:
 
 
 async def _alone(settings: Settings, request: Request) -> dict[str, Any] | None:
-    from bot.wiring.secrets import SecretDesk, matrix_account, own_secrets
+    from bot.wiring.keys import matrix_account
+    from bot.wiring.secrets import SecretDesk, own_secrets
 
     async with own_secrets(settings) as secrets:
         return await SecretDesk(secrets, KNOWN, matrix_account(settings))(request)
@@ -222,7 +223,7 @@ def _table(rows: list[dict[str, Any]]) -> Any:
 
 
 def _of_keys(settings: Settings, new_key: bool, keep_old: bool) -> str:
-    from bot.wiring.secrets import key_source
+    from bot.wiring.keys import key_source
 
     try:
         keys = key_source(settings).read()

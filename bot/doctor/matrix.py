@@ -22,7 +22,7 @@ from bot.errors import HeadwayError, Refused, StoreBusy, StoreUnusable, Wait
 from bot.ports.people import Register
 from bot.settings import Settings
 from bot.wiring import reading
-from bot.wiring.secrets import matrix_account
+from bot.wiring.keys import matrix_account
 from scheduler.control import ask_owner
 
 T = TypeVar("T")

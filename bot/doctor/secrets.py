@@ -5,7 +5,8 @@ import asyncio
 from bot.doctor.finding import warning, wrong
 from bot.errors import StoreBusy, StoreUnusable
 from bot.settings import Settings
-from bot.wiring.secrets import key_source, listed
+from bot.wiring.keys import key_source
+from bot.wiring.secrets import listed
 
 
 def sealed(settings: Settings) -> str:

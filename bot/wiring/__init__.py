@@ -33,11 +33,12 @@ from bot.wiring.endpoint import build_model
 from bot.wiring.folder import prepare_folder
 from bot.wiring.ground import Around, Ground, open_ground
 from bot.wiring.holding import tell_holds
+from bot.wiring.keys import sealing_of
 from bot.wiring.operations import LOOK_S
 from bot.wiring.outdated import version_watch
 from bot.wiring.people import follow
 from bot.wiring.sandbox import build_sandbox
-from bot.wiring.secrets import learn_what_opens, sealing_of
+from bot.wiring.secrets import learn_what_opens
 from bot.wiring.work import Work, build_work, desks
 from scheduler.control import serving
 from scheduler.worker import Worker

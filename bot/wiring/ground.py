@@ -23,10 +23,11 @@ from bot.wiring.discreet import DiscreetModel
 from bot.wiring.endpoint import open_model
 from bot.wiring.files import open_files
 from bot.wiring.folder import owned, prepare_folder
+from bot.wiring.keys import sealing_of
 from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.operations import Watches, build_watches
 from bot.wiring.sandbox import discreet_sandbox, open_sandbox
-from bot.wiring.secrets import learn_stored, sealing_of
+from bot.wiring.secrets import learn_stored
 from bot.wiring.told import Told
 from bot.wiring.upkeep import keep_before
 from bot.wiring.watch import Watch, watching

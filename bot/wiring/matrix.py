@@ -14,9 +14,9 @@ from bot.ports.clock import Clock
 from bot.ports.files import Files
 from bot.redaction import Redactor
 from bot.settings import Settings
+from bot.wiring.keys import matrix_account
 from bot.wiring.matrix_account import first_of, is_first_secret, ways_of
 from bot.wiring.networks import Hearing
-from bot.wiring.secrets import matrix_account
 
 
 class Doorkeeper:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from bot.errors import HeadwayError
 from bot.redaction import Redactor
 from bot.settings import Settings
-from bot.wiring.secrets import listed, matrix_account
+from bot.wiring.keys import matrix_account
+from bot.wiring.secrets import listed
 
 if TYPE_CHECKING:
     from adapters.matrix.start import First

@@ -10,56 +10,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from adapters.keys.sealing import KeySealing
-from adapters.keys.source import KeyFile, KeySetting, KeySource
 from adapters.matrix.account import AccountFile
 from adapters.store.look import look
 from adapters.store.reading import open_for_reading
 from bot.errors import HeadwayError, SecretsUnusable
-from bot.ports.secrets import Named, Sealed, Secrets
+from bot.ports.secrets import Named, Secrets
 from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.wiring.holding import own_store
+from bot.wiring.keys import sealing_of
 from scheduler.control import Answer, Request
 
 log = logging.getLogger(__name__)
 
 LOOK_S: Final = 5.0
 """How often a process looks for secrets that another one has set in a shared database."""
-
-
-class StateSealing(KeySealing):
-    """Sealing in a state folder, where the Matrix account is sealed under the same keys."""
-
-    def __init__(self, source: KeySource, matrix: AccountFile) -> None:
-        super().__init__(source)
-        self._matrix = matrix
-
-    def seal(self, of: Named, value: str, *, is_first: bool = True) -> Sealed:
-        """As `Sealing`; it is not the first where there is an account."""
-        return super().seal(of, value, is_first=is_first and self._matrix.stamp() is None)
-
-    def drop_keys(self, keep: frozenset[str]) -> None:
-        """As `Sealing`, once the account needs them no more."""
-        self._matrix.reseal()
-        super().drop_keys(keep)
-
-
-def sealing_of(settings: Settings) -> StateSealing:
-    """Sealing under the key that the settings name; reads nothing yet."""
-    return StateSealing(key_source(settings), matrix_account(settings))
-
-
-def matrix_account(settings: Settings) -> AccountFile:
-    """The Matrix account of the state folder, whether or not there is one; reads nothing yet."""
-    return AccountFile(settings.state_dir / "matrix", KeySealing(key_source(settings)))
-
-
-def key_source(settings: Settings) -> KeySource:
-    """Where the settings say that the keys are."""
-    if text := settings.secret_key.get_secret_value():
-        return KeySetting(text)
-    return KeyFile(settings.key_file, apart_from=settings.state_dir)
 
 
 async def learn_stored(redactor: Redactor, secrets: Secrets) -> None:

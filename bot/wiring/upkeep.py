@@ -13,7 +13,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -34,6 +34,8 @@ from bot.ports.restored import RestoreReport
 from bot.settings import Settings
 from bot.wiring.files import FOLDER, back_up_files, restore_files
 from bot.wiring.folder import NAME, UNFINISHED, identity, known_identity, owned
+from bot.wiring.matrix_backup import FOLDER as MATRIX
+from bot.wiring.matrix_backup import put_matrix
 from bot.wiring.program import version
 
 DATABASE: Final = "database"
@@ -70,6 +72,8 @@ def back_up(settings: Settings, place: Path, shown: object, told: Told) -> Manif
     at = time.time()
     with folders.new_folder(place) as folder:
         found = _database_into(folder, settings, partial(told, DATABASE))
+        # After the database: what it says was read can be read with these keys.
+        put_matrix(settings, folder)
         folders.put(folder / SETTINGS, json.dumps(shown, indent=1).encode("ascii"))
         rows = tuple(read_tree(folder))
         copied = [_in_workspaces(each) for each in _copied(files, folder / WORKSPACES, told)]
@@ -173,20 +177,20 @@ def _restore(
     settings: Settings, place: Path, manifest: Manifest, told: Told, *, replaces: bool
 ) -> Restore:
     files, mark = settings.workspaces_dir, settings.state_dir / UNFINISHED
+    matrix = settings.state_dir / MATRIX
     was_cut_short = mark.exists()
     if not (replaces or was_cut_short):
         _refuse_taken(settings)
     beside = _unused(files.parent, settings.state_dir)
-    draft, old = (
-        files.with_name(f".{files.name}.unfinished"),
-        files.with_name(f"{files.name}.{beside}"),
-    )
+    draft, keys = (each.with_name(f".{each.name}.unfinished") for each in (files, matrix))
     mark.touch(mode=0o600)
     try:
-        shutil.rmtree(draft, ignore_errors=True)
+        for former in (draft, keys):
+            shutil.rmtree(former, ignore_errors=True)
         _copy_checked(place, manifest, draft, told)
+        _copy_checked(place, manifest, keys, told, MATRIX)
         restore_files(settings, place, manifest.entries)
-        with _swapped(files, draft, old) if draft.exists() else nullcontext(()) as kept:
+        with _swapped(files, draft, beside) as kept, _swapped(matrix, keys, beside) as kept_keys:
             report, database = upkeep.restore(
                 settings.database_url,
                 _origin(settings, manifest),
@@ -197,12 +201,13 @@ def _restore(
                 told=partial(told, DATABASE),
             )
     except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
+        for former in (draft, keys):
+            shutil.rmtree(former, ignore_errors=True)
         if not was_cut_short:
             mark.unlink()
         raise
     mark.unlink()
-    return Restore(report, (*filter(None, (database,)), *kept))
+    return Restore(report, (*filter(None, (database,)), *kept, *kept_keys))
 
 
 def _unused(*folders: Path) -> str:
@@ -216,11 +221,15 @@ def _unused(*folders: Path) -> str:
 
 
 @contextmanager
-def _swapped(files: Path, draft: Path, old: Path) -> Iterator[tuple[str, ...]]:
-    """Have the draft in the place of the folder of workspaces; an error puts it back.
+def _swapped(files: Path, draft: Path, beside: str) -> Iterator[tuple[str, ...]]:
+    """Have the draft, if there is one, in the place of a folder; an error puts that back.
 
     Gives where the former folder is kept, if there was anything in it.
     """
+    if not draft.exists():
+        yield ()
+        return
+    old = files.with_name(f"{files.name}.{beside}")
     files.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     had_files = files.exists()
     if had_files:
@@ -238,15 +247,21 @@ def _swapped(files: Path, draft: Path, old: Path) -> Iterator[tuple[str, ...]]:
         shutil.rmtree(old)
 
 
-def _copy_checked(place: Path, manifest: Manifest, draft: Path, told: Told) -> None:
-    """Copy the goals' files, if there are any in it, and compare once more what was copied."""
-    if not (place / WORKSPACES).exists():
+def _copy_checked(
+    place: Path, manifest: Manifest, draft: Path, told: Told, what: str = WORKSPACES
+) -> None:
+    """Copy the goals' files, if there are any in it, and compare once more what was copied.
+
+    Args:
+        what: the backup's folder.
+    """
+    if not (place / what).exists():
         return
-    put = tuple(e for e in manifest.entries if e.path.startswith(f"{WORKSPACES}/"))
+    put = tuple(e for e in manifest.entries if e.path.startswith(f"{what}/"))
     size = sum(entry.size for entry in put)
     _refuse_too_little_space(draft.parent, sum(entry.size for entry in manifest.entries))
-    copied = copy_tree(place / WORKSPACES, draft, told=_summed(WORKSPACES, size, told))
-    found = tuple(_in_workspaces(entry) for entry in copied)
+    copied = copy_tree(place / what, draft, told=_summed(what, size, told))
+    found = tuple(replace(entry, path=f"{what}/{entry.path}") for entry in copied)
     if wrong := differences(replace(manifest, entries=put), found):
         raise StoreUnusable(f"The backup {place} changes while it is read: {wrong[0]}.")
 

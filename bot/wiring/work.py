@@ -24,6 +24,7 @@ from bot.wiring.files import keep_swept
 from bot.wiring.forgetting import keep_forgetting
 from bot.wiring.ground import Ground
 from bot.wiring.holding import HoldDesk
+from bot.wiring.keys import matrix_account
 from bot.wiring.networks import Connected, connect
 from bot.wiring.people import (
     Entitled,
@@ -34,7 +35,7 @@ from bot.wiring.people import (
     watch_owners,
 )
 from bot.wiring.people_desk import PeopleDesk
-from bot.wiring.secrets import LOOK_S, SecretDesk, matrix_account, with_secrets
+from bot.wiring.secrets import LOOK_S, SecretDesk, with_secrets
 from bot.wiring.signs import Shown
 from bot.wiring.watch import Parts
 from scheduler.control import Answer

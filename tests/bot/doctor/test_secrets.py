@@ -10,7 +10,8 @@ from bot.doctor.finding import Found
 from bot.doctor.secrets import sealed
 from bot.errors import SecretsUnusable
 from bot.settings import Settings
-from bot.wiring.secrets import key_source, own_secrets, sealing_of
+from bot.wiring.keys import key_source, sealing_of
+from bot.wiring.secrets import own_secrets
 
 
 def settings_in(folder: Path) -> Settings:

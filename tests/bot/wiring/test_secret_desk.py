@@ -10,14 +10,8 @@ from adapters.matrix.account import Account
 from bot.errors import SecretsUnusable
 from bot.redaction import Redactor
 from bot.settings import Settings
-from bot.wiring.secrets import (
-    SecretDesk,
-    key_source,
-    learn_what_opens,
-    matrix_account,
-    sealing_of,
-    with_secrets,
-)
+from bot.wiring.keys import key_source, matrix_account, sealing_of
+from bot.wiring.secrets import SecretDesk, learn_what_opens, with_secrets
 from tests.contracts.secrets import sealing_in
 from tests.doubles.secrets import MemorySecrets
 
