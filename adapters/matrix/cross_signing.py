@@ -23,7 +23,7 @@ import nio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from adapters.matrix.errors import translated, unwrap
+from adapters.matrix import crypto_store
 from adapters.matrix.wire import Json, UserKeys, call, only_key, user_keys
 from bot.errors import ByOperator, Refused
 
@@ -280,8 +280,7 @@ async def _keys_with_device(client: nio.AsyncClient) -> UserKeys:
     if client.device_id in keys.devices:
         return keys
     if client.should_upload_keys:
-        with translated("The device's keys cannot be uploaded"):
-            unwrap(await client.keys_upload())
+        await crypto_store.upload_keys(client)
         keys = await user_keys(client, client.user_id)
     if client.device_id not in keys.devices:
         raise _other_device(_device_id(client))

@@ -1,11 +1,10 @@
 """
 Room keys: what the encryption needs after each sync, asking for a missing key, export and import.
 
-What asking can do: a key comes from who wrote the message. Their client answers the request of another
-person's device rarely, and nio takes forwarded keys from devices of the own account that it trusts
-alone, of which there are none. What does help is a sound Olm session with the writer's device: then
-their client sends the key again with their next message. So asking is both, the request that the
-protocol has, and a new session where the old one is broken.
+What asking can do: the client of who wrote the message sends the key again, where it had sent it to this
+device before, and mended.py takes it. Where the way itself is broken (the Olm session between the two
+devices), a new one is made first and then it is asked again; clients that answer nobody send the key
+with their next message over it.
 
 Rule 1: no key is handed out. nio gives keys only to verified devices of the own account, and no device
         of it ever is (verification.py, rule 3).
@@ -19,14 +18,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import nio
-from nio.crypto import InboundGroupSession
+from nio.crypto import InboundGroupSession, Olm
 
+from adapters.matrix import crypto_store
 from adapters.matrix.errors import translated, unwrap
 from adapters.matrix.key_file import WrongPassphrase, locked, unlocked
+from adapters.matrix.mended import opens_more
 from bot.errors import BadSettings
 
 ALGORITHM: Final = "m.megolm.v1.aes-sha2"
 SHORTEST_PASSPHRASE: Final = 8
+MOST_ASKED: Final = 100
+"""Keys of one device that are asked for again after its session was replaced."""
 LONGEST_FILE: Final = 256 * 1024 * 1024
 
 
@@ -37,8 +40,7 @@ async def keep_up(client: nio.AsyncClient) -> None:
         Wait, LoggedOut: as `errors.unwrap`; what was left is done after the next sync.
     """
     with translated("The encryption's keys cannot be brought up to date"):
-        if client.should_upload_keys:
-            unwrap(await client.keys_upload())
+        await crypto_store.upload_keys(client)
         if client.should_query_keys:
             unwrap(await client.keys_query())
         if client.should_claim_keys:
@@ -48,19 +50,24 @@ async def keep_up(client: nio.AsyncClient) -> None:
 
 
 async def ask_for_key(client: nio.AsyncClient, event: nio.MegolmEvent) -> bool:
-    """Ask for the key of a message; once for each key, false where that was done.
+    """Ask who wrote a message for its key; once for each key, false where that was done.
 
     Raises:
-        Wait, LoggedOut: as `errors.unwrap`; it may be asked again.
+        Wait, LoggedOut: as `errors.unwrap`; the next `keep_up` asks.
     """
-    assert client.olm
+    olm = client.olm
+    assert olm
     assert client.device_id
-    if event.session_id in client.olm.outgoing_key_requests:
-        return False
+    _ask_again_later(olm, event)
     request = event.as_key_request(event.sender, client.device_id, event.session_id)
+    waiting = olm.outgoing_to_device_messages
+    if event.session_id in olm.outgoing_key_requests or request in waiting:
+        return False
+    # nio remembers what was asked for only of what stood in its queue; there it also stays if it
+    # cannot be sent now.
+    waiting.append(request)
     with translated("The key of a message cannot be asked for"):
         unwrap(await client.to_device(request))
-    _mend_session(client.olm, event)
     return True
 
 
@@ -90,23 +97,30 @@ def import_keys(client: nio.AsyncClient, path: Path, passphrase: str) -> tuple[i
     assert client.olm
     found = _read(path, passphrase)
     new = 0
+    store = client.olm.inbound_group_store
     for session in _sessions(found):
-        if client.olm.inbound_group_store.add(session):
+        there = store.get(session.room_id, session.sender_key, session.id)
+        if there is None or opens_more(session, there):
+            store.add(session)
             client.olm.save_inbound_group_session(session)
             new += 1
     return new, len(found)
 
 
-def _mend_session(olm: Any, event: nio.MegolmEvent) -> None:
-    """Have a new Olm session made with the writer's device by the next `keep_up`.
+def _ask_again_later(olm: Olm, event: nio.MegolmEvent) -> None:
+    """Have nio ask once more when it has replaced a broken session; where there is none, it is made.
 
-    nio does so only where a to-device message could not be read. A key that was never sent, or went
-    to keys that we no longer have, leaves no such trace.
+    What is asked for over a session that turns out broken is answered over that one.
     """
-    device = olm.device_store.device_from_sender_key(event.sender, event.sender_key)
+    sender_key = event.sender_key or ""
+    device = olm.device_store.device_from_sender_key(event.sender, sender_key)
     if device is None:
         olm.users_for_key_query.add(event.sender)
-    elif device not in olm.wedged_devices:
+        return
+    events = olm.key_re_requests_events[device.user_id, device.device_id]
+    if len(events) < MOST_ASKED and event.session_id not in [each.session_id for each in events]:
+        events.append(event)
+    if olm.session_store.get(device.curve25519) is None and device not in olm.wedged_devices:
         olm.wedged_devices.append(device)
 
 

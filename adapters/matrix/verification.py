@@ -26,6 +26,7 @@ from typing import Final, Literal
 
 import nio
 
+from adapters.matrix.mended import mend
 from adapters.matrix.sas import METHOD, Cancelled, Party, Sas
 from adapters.matrix.verification_channel import (
     Channel,
@@ -108,9 +109,7 @@ class Verifier:
         self._open: dict[Key, _Open] = {}
         self._heard: asyncio.Queue[Heard] = asyncio.Queue(MOST_QUEUED)
         self.recent: deque[Outcome] = deque(maxlen=20)
-        # nio answers `start` from a device by itself, in a way that no other client understands.
-        assert client.olm, "a verifier needs the crypto store"
-        setattr(client.olm, "handle_key_verification", lambda event: None)  # noqa: B010
+        mend(client)
 
     async def on_to_device(self, event: object) -> None:
         """Take a to-device event of nio; others than verification are passed over."""

@@ -1,6 +1,7 @@
 """A bot as small as one can be that encrypts: it joins where it is asked to, and keeps what it reads."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ import nio
 
 from adapters.matrix.cross_signing import Identity, Seeds
 from adapters.matrix.errors import unwrap
-from adapters.matrix.keys import keep_up
+from adapters.matrix.keys import ask_for_key, keep_up
+from adapters.matrix.mended import mend
 from adapters.matrix.verification import Verifier, is_verification
 from tests.peers.synapse import Account, Synapse
 
@@ -29,6 +31,8 @@ class Bot:
     read: list[tuple[str, str]] = field(default_factory=list)
     """Event id and words."""
     sealed: list[nio.MegolmEvent] = field(default_factory=list)
+    asks: bool = True
+    """For keys that are missing."""
     is_deaf: bool = False
     """To verification: as a process that has not yet started again."""
 
@@ -62,11 +66,21 @@ class Bot:
                 await self._take(room, said)
         for room in response.rooms.invite:
             await self.client.join(room)
+        self._open_sealed()
         await keep_up(self.client)
+
+    def _open_sealed(self) -> None:
+        for event in [*self.sealed]:
+            with contextlib.suppress(nio.EncryptionError):
+                opened: Any = self.client.decrypt_event(event)
+                self.sealed.remove(event)
+                self.read.append((opened.event_id, opened.body))
 
     async def _take(self, room: str, event: Any) -> None:
         if isinstance(event, nio.MegolmEvent):
             self.sealed.append(event)
+            if self.asks:
+                await ask_for_key(self.client, event)
         elif is_verification(event):
             if not self.is_deaf:
                 await self.verifier.on_room_event(room, event)
@@ -82,6 +96,7 @@ def client_of(synapse: Synapse, account: Account, folder: Path) -> nio.AsyncClie
     )
     client = nio.AsyncClient(synapse.url, account.user_id, store_path=str(folder), config=config)
     client.restore_login(account.user_id, account.device_id, account.token)
+    mend(client)
     return client
 
 

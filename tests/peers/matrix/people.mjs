@@ -331,6 +331,14 @@ class Person {
     return { verified: status.isCrossSigningVerified(), devices: of };
   }
 
+  async export_keys() {
+    return await this.crypto.exportRoomKeysAsJson();
+  }
+
+  async import_keys({ keys }) {
+    await this.crypto.importRoomKeysAsJson(keys);
+  }
+
   async logout() {
     this.client.stopClient();
     await this.client.logout();
