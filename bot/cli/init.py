@@ -150,6 +150,28 @@ def _run(flags: Flags, *, asks: bool) -> None:
     if written != text or not target.exists():
         init_file.replace(target, written)
     _closing(target, values, is_changed=written != text)
+    if asks:
+        _offer_matrix(target)
+
+
+def _offer_matrix(target: Path) -> None:
+    """The way into Matrix rooms; the settings stand, whatever becomes of it."""
+    from bot.wiring.matrix_account import is_set_up
+
+    try:
+        settings = read_settings(target)
+        if is_set_up(settings) or not typer.confirm(
+            "\nLet it live in Matrix rooms, too? `headway matrix login` asks the same at any time",
+            default=False,
+        ):
+            return
+        from bot.cli.matrix_walk import Given, Walk
+
+        given = Given(settings.matrix_homeserver, settings.matrix_user)
+        Walk(settings, given, asks=True).taken()
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stdout.write("\nThe settings stay as they are written; Matrix is as it was.\n")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _without_asking(settings_of: Any, tried: Any, values: dict[str, Any]) -> None:

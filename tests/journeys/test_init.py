@@ -56,6 +56,7 @@ def headway(newcomer: dict[str, str], *words: str) -> subprocess.CompletedProces
 def typed(newcomer: dict[str, str], *answers: tuple[str, str]) -> tuple[int, str]:
     """Answer its questions; the exit code, and the screen without its line ends."""
     home = Path(newcomer["HOME"])
+    answers = (*answers, ("Matrix rooms", "\n"))
     code, screen = on_a_terminal([*HEADWAY, "init"], newcomer, answers, folder=home)
     return code, " ".join(screen.split())
 
