@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import nio
 import pytest
 
 from bot.ports.chat import Incoming, RoomLost
