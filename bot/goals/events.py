@@ -119,12 +119,10 @@ class NoteLeft:
 
 @dataclass(frozen=True, slots=True)
 class FileShared:
-    """The agent gives a file to the people of the thread."""
+    """The agent gives a file (its SHA-256; its name is in the unit) to the people of the thread."""
 
     file: str
-    """SHA-256 of its bytes; its name is in the unit."""
     caption: str = ""
-    """Content hash of what is said with it."""
     at: float = 0.0
 
 
@@ -396,8 +394,7 @@ BOOKINGS = (CallSettled, CallReleased, CallLost)
 """What is written even by a worker whose lease is gone: money is never lost from sight."""
 
 WORKERS = (
-    TurnStarted, TurnResumed, CallStarted, CapReached, ToolStarted, ToolEnded, WaitAsked,
-    DecisionAsked, TasksPlanned, NoteLeft, FileShared, Compacted, TurnEnded, GatesRan, Audited,
-    AuditFailed,
+    TurnStarted, TurnResumed, CallStarted, CapReached, ToolStarted, ToolEnded, WaitAsked, NoteLeft,
+    DecisionAsked, TasksPlanned, FileShared, Compacted, TurnEnded, GatesRan, Audited, AuditFailed,
 )  # fmt: skip
 """Written under a lease; the rest is written by people, timers and the store."""
