@@ -143,8 +143,11 @@ class Commands:
 
     async def complain(self, heard: Heard, text: str) -> None:
         """The same of what was not understood or may not be; who hears it all the time hears no more."""
-        who = (heard.person, heard.message.place.room)
-        if self._patience.has_ended(who, self._desk.clock.now()):
+        place = heard.message.place
+        who = (heard.person, place.room)
+        # Whoever sits at a console is no machine that talks back.
+        is_heard = place.network != "console"
+        if is_heard and self._patience.has_ended(who, self._desk.clock.now()):
             await self._desk.inbox.handled(heard.id)
         else:
             await self.answer(heard, text)
