@@ -65,7 +65,7 @@ class StoreAttachments:
 
     async def of_goal(self, goal: str) -> tuple[Attachment, ...]:
         """The files that a goal has shared, in their order."""
-        rows = await self._readers.do(lambda reader: reader.all(_OF_GOAL, of_goal=goal))
+        rows = await self._readers.glance(lambda reader: reader.all(_OF_GOAL, of_goal=goal))
         return tuple(Attachment(*row) for row in rows)
 
     async def named(self) -> frozenset[str]:
