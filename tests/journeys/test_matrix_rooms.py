@@ -1,5 +1,6 @@
 """What happens to Matrix rooms, and around them: who is there, who asks, who goes, what breaks."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,13 +16,14 @@ from tests.journeys.matrix import (
     shared_room,
 )
 from tests.peers.matrix_faults import faults
-from tests.peers.matrix_user import MatrixUser, People
+from tests.peers.matrix_user import MatrixUser, People, Seen
 from tests.peers.messages_api import BlockingMessagesApi
 from tests.peers.synapse import Synapse
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 Api = BlockingMessagesApi
+IS_FULL = os.environ.get("TEST_FULL") == "1"
 
 
 @pytest.fixture(scope="module")
@@ -110,8 +112,7 @@ def test_a_goal_of_a_room_that_the_bot_was_put_out_of_rests_with_the_reason(
     ann.kick(room, headway.user_id, "too loud")
     rested = goal.until_true(lambda look: look.goal.state == "paused").goal
 
-    assert rested.reason == "room_lost"
-    assert "too loud" in goal.bot.told() or rested.reason
+    assert rested.reason.startswith("room_lost:kicked")
 
 
 def test_taking_the_objective_back_pauses_the_goal_and_asks_its_owner(
@@ -124,10 +125,8 @@ def test_taking_the_objective_back_pauses_the_goal_and_asks_its_owner(
     ann.redact(room, goal.root)
 
     goal.until("paused")
-    asked = ann.until_seen(
-        room, lambda seen: seen.sender == headway.user_id and ann.user_id in seen.mentions
-    )
-    assert asked.msgtype == "m.text"
+    asked = ann.until_said(room, "was deleted", by=headway.user_id)
+    assert "`cancel` ends it" in asked.body
 
 
 def test_a_plain_reply_counts_as_said_in_the_thread(
@@ -140,7 +139,7 @@ def test_a_plain_reply_counts_as_said_in_the_thread(
     ann.text(room, "yes", reply_to=card.id)
 
     goal.until("complete")
-    assert goal.kinds() == ["decision", "settle"]
+    goal.until_kinds("decision", "settle")
 
 
 def test_without_threads_a_goal_lives_in_the_main_timeline(
@@ -151,7 +150,8 @@ def test_without_threads_a_goal_lives_in_the_main_timeline(
 
     ann.text(room, "!goal !script asks")
     card = ann.until_seen(room, lambda seen: kind_of(seen) == "decision")
-    ann.text(room, "yes")
+    # Others talk there, too: what is for the bot begins with its name.
+    ann.text(room, "yes", mentions=[headway.user_id])
     settled = ann.until_seen(room, lambda seen: kind_of(seen) == "settle")
 
     assert (card.thread, settled.thread) == ("", "")
@@ -183,27 +183,30 @@ def test_a_room_that_was_upgraded_is_followed_with_its_goals(
     ann.until_seen(moved, lambda seen: kind_of(seen) == "settle")
 
 
-def test_what_cannot_be_decrypted_gets_one_notice(headway: MatrixBot, ann: MatrixUser) -> None:
+def test_what_cannot_be_decrypted_is_waited_for_and_told_of_once(
+    headway: MatrixBot, ann: MatrixUser
+) -> None:
     room = shared_room(ann, headway, encrypted=True)
-    before = len(ann.messages(room, headway.user_id))
-
+    ann.do("isolate", only_signed=False)
     ann.do("withhold", on=True)
-    try:
-        ann.do("forget_session", room=room)
+    for _ in range(2):
         ann.text(room, "!goal !script echo")
-        ann.text(room, "!goal !script echo")
-        notice = ann.until_seen(
-            room, lambda seen: seen.sender == headway.user_id and seen.msgtype == "m.notice"
-        )
-    finally:
-        ann.do("withhold", on=False)
+    ann.do("withhold", on=False)
+    ann.do("isolate", only_signed=True)
     ann.do("forget_session", room=room)
-    ann.text(room, "!goal !script echo")
-    ann.until_seen(room, lambda seen: kind_of(seen) == "settle")
 
-    assert notice.body
-    told = [seen for seen in ann.messages(room, headway.user_id) if seen.msgtype == "m.notice"]
-    assert len(told) - before <= 2
+    root = ann.text(room, "!goal !script echo")
+    MatrixGoal(headway, ann, room, root).until_posted("settle")
+
+    assert {seen.thread for seen in ann.messages(room, headway.user_id)} == {root}
+    if IS_FULL:
+        # The notice comes after a minute.
+        notice = ann.until_seen(
+            room, lambda seen: _is_notice(seen, headway, besides=root), timeout_s=90
+        )
+        assert notice.msgtype == "m.notice"
+        told = [s for s in ann.messages(room, headway.user_id) if _is_notice(s, headway, root)]
+        assert len(told) == 1
 
 
 def test_a_homeserver_that_is_down_at_the_start_holds_up_nothing_else(
@@ -224,3 +227,7 @@ def test_a_homeserver_that_is_down_at_the_start_holds_up_nothing_else(
 
             assert "matrix" in str(health)
             until(lambda: "cannot be heard" in bot.told(), 5, bot.told)
+
+
+def _is_notice(seen: Seen, bot: MatrixBot, besides: str) -> bool:
+    return seen.sender == bot.user_id and seen.is_message and seen.thread != besides

@@ -24,6 +24,8 @@ import aiohttp
 from aiohttp import web
 
 START_S: Final = 20.0
+LOOK_S: Final = 0.05
+LAST_S: Final = 0.1
 KEPT_CALLS: Final = 50_000
 MOST_RUNNING: Final = 3
 """Faults of the lottery in a row on one kind of request."""
@@ -206,20 +208,18 @@ class MatrixFaults:
 def faults(upstream: str) -> Iterator[MatrixFaults]:
     """A proxy in front of `upstream`, with a thread of its own, for as long as a `with` lasts."""
     proxy = MatrixFaults(upstream)
-    loop = asyncio.new_event_loop()
-    up, over = threading.Event(), asyncio.Event()
-    thread = threading.Thread(target=loop.run_until_complete, args=(_serve(proxy, up, over),))
+    up, over = threading.Event(), threading.Event()
+    thread = threading.Thread(target=asyncio.run, args=(_serve(proxy, up, over),))
     thread.start()
     try:
         assert up.wait(START_S), "The proxy did not start."
         yield proxy
     finally:
-        loop.call_soon_threadsafe(over.set)
+        over.set()
         thread.join()
-        loop.close()
 
 
-async def _serve(proxy: MatrixFaults, up: threading.Event, over: asyncio.Event) -> None:
+async def _serve(proxy: MatrixFaults, up: threading.Event, over: threading.Event) -> None:
     timeout = aiohttp.ClientTimeout(total=None)
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(
@@ -237,8 +237,11 @@ async def _serve(proxy: MatrixFaults, up: threading.Event, over: asyncio.Event) 
         await site.start()
         proxy.port = runner.addresses[0][1]
         up.set()
-        await over.wait()
+        while not over.is_set():
+            await asyncio.sleep(LOOK_S)
         await runner.cleanup()
+    # Connections end a moment after they are closed.
+    await asyncio.sleep(LAST_S)
 
 
 async def _handled(
