@@ -12,6 +12,7 @@ import nio
 from nio.event_builders import ToDeviceMessage
 
 from adapters.matrix.errors import translated, unwrap
+from adapters.matrix.sealing import Sealing
 
 Json = dict[str, Any]
 
@@ -84,6 +85,7 @@ async def send(client: nio.AsyncClient, channel: Channel, kind: str, content: Js
     what = "The verification cannot go on"
     if channel.room_id:
         relation = {"rel_type": "m.reference", "event_id": channel.id}
+        await Sealing(client).ready(channel.room_id)
         with translated(what):
             # The same request is answered once, also where it is heard again after a crash.
             sent = await client.room_send(
