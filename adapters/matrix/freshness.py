@@ -40,10 +40,10 @@ class Freshness:
         if token == since:
             self._repeated += 1
             if not is_empty or (took_s < self._quick_s and self._repeated >= QUICK_MOST):
-                raise _stale()
+                raise stale()
             return IDLE_FIRST_S if took_s < self._quick_s else 0.0
         if token in self._past:
-            raise _stale()
+            raise stale()
         self._repeated = 0
         self._remember(since)
         self._idle = self._idle + 1 if is_empty and took_s < self._quick_s else 0
@@ -59,7 +59,8 @@ class Freshness:
             self._past.popitem(last=False)
 
 
-def _stale() -> Wait:
+def stale() -> Wait:
+    """What is said of an answer that does not count."""
     return Wait(
         "The homeserver, or a proxy before it, repeats an old answer to /sync. It is asked again; if "
         "that goes on, look for a cache between it and Headway."

@@ -94,6 +94,8 @@ class Patience:
         if isinstance(error, LoggedOut):
             self._trouble(str(error))
             await self._session.renew()
+            if failures > 1:
+                await self._pause(failures, error, what)
         elif isinstance(error, ByOperator) and not isinstance(error, StoreUnusable):
             self._trouble(str(error))
             await self._session.mended(error)

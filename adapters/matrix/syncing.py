@@ -23,7 +23,7 @@ import nio
 
 from adapters.matrix import wire
 from adapters.matrix.completing import Completing
-from adapters.matrix.freshness import Freshness
+from adapters.matrix.freshness import Freshness, stale
 from adapters.matrix.gaps import page_of
 from adapters.matrix.invites import CLAIM, Invites
 from adapters.matrix.keys import keep_up
@@ -48,6 +48,8 @@ WHOLE_S: Final = 300.0
 """The first answer after a start holds the state of every room."""
 CHUNK: Final = 100
 """Arrivals given on at once."""
+SHORT_MOST: Final = 3
+"""First answers that lack a room before one is taken as it is."""
 FILTER: Final = {
     "presence": {"types": []},
     "account_data": {"types": []},
@@ -116,6 +118,7 @@ class Syncing:
         self._ready, self._heard = ready, heard
         self._poll_s, self._late_s = poll_s, late_s
         self._freshness = Freshness(poll_s)
+        self._patient = SHORT_MOST
         self.overhear_to_device: list[Callable[[Any], Awaitable[None]]] = []
         """Called with each to-device event, as nio has it."""
         self.overhear_in_room: list[Overhear] = []
@@ -174,10 +177,20 @@ class Syncing:
         )
         token = position_of(answer.body)
         if is_whole:
+            await self._refuse_short(answer.body)
             return answer.body, 0.0
         took_s = time.monotonic() - began
         is_empty = not answer.body.get("rooms") and not answer.body.get("to_device")
         return answer.body, self._freshness.pause_s(since, token, took_s, is_empty=is_empty)
+
+    async def _refuse_short(self, answer: Json) -> None:
+        """A first answer without all of our rooms is an old one: rooms would stay unknown."""
+        ours = await wire.call(self._client, "GET", "/joined_rooms", what="Rooms cannot be read")
+        rooms = ours.body.get("joined_rooms")
+        told = {room for room, _ in rooms_of(answer, "join")}
+        if isinstance(rooms, list) and not told.issuperset(map(str, rooms)) and self._patient:
+            self._patient -= 1
+            raise stale()
 
     async def _take(self, answer: Json, since: str | None, receive: Receive) -> str:
         """Give on all of an answer; returns its position, which is stored then."""

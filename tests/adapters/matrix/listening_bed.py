@@ -50,13 +50,16 @@ class Ledger:
     """Raised by the next calls of `receive`; nothing of them is stored."""
     dies_after: int | None = None
     """So many calls of `receive` are stored, and then each ends the process."""
+    dies_stored: bool = False
+    """It ends with what it has just stored, before anybody knows."""
     calls: int = 0
 
     async def receive(self, *arrivals: Arrival, upto: Position | None = None) -> None:
         """Store it all or nothing."""
         if self.will_raise:
             raise self.will_raise.pop(0)
-        if self.dies_after is not None and self.calls >= self.dies_after:
+        is_last = self.dies_after is not None and self.calls >= self.dies_after
+        if is_last and not self.dies_stored:
             raise Killed
         self.calls += 1
         for one in arrivals:
@@ -68,6 +71,8 @@ class Ledger:
             self.sealed_now |= {one.id: one for one in upto.sealed if one.id not in self.sealed_now}
             for id in upto.opened:
                 self.sealed_now.pop(id, None)
+        if is_last:
+            raise Killed
 
     async def position(self, network: str, workspace: str) -> str | None:
         """As the port."""
@@ -199,6 +204,8 @@ async def ear(
         with contextlib.suppress(asyncio.CancelledError, Killed, HeadwayError):
             await task
         await client.close()
+        # A connection that was cut closes a moment later.
+        await asyncio.sleep(0.05)
         if client.store is not None:
             client.store.database.close()
 
