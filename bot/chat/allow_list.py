@@ -105,6 +105,8 @@ class AllowList:
         """Take over what other processes change, until cancelled."""
         while True:
             await asyncio.sleep(FOLLOW_S)
+            # A room may have moved, with its sessions and the entries that held there.
+            self._homes.clear()
             try:
                 if await self.load():
                     await self.changed()
