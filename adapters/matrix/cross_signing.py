@@ -228,13 +228,8 @@ async def _consent(
     """What proves to the homeserver that the account's owner wants this."""
     flows = [flow.get("stages") for flow in asked["flows"] if isinstance(flow, dict)]
     session = asked.get("session")
-    if ["m.login.password"] in flows:
-        if not password:
-            raise NotSigned(
-                "The homeserver asks for the bot's password before it takes the bot's identity. "
-                "Give it once, it is not kept: headway matrix login",
-                kind="password",
-            )
+    takes_password = ["m.login.password"] in flows
+    if takes_password and password:
         identifier = {"type": "m.id.user", "user": client.user_id}
         return {
             "type": "m.login.password",
@@ -243,6 +238,12 @@ async def _consent(
             "session": session,
         }
     address = _browser_address(client, asked, flows)
+    if takes_password and not (address and approve):
+        raise NotSigned(
+            "The homeserver asks for the bot's password before it takes the bot's identity. "
+            "Give it once, it is not kept: headway matrix login",
+            kind="password",
+        )
     if not address:
         raise NotSigned(
             "The homeserver asks for a consent that Headway cannot give. Ask whoever runs it to let "
