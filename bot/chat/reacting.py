@@ -26,6 +26,7 @@ from bot.chat.signs import AIM, ANSWERING, NO, NUMBERS, YES, bare
 from bot.errors import Refused
 from bot.goals.events import Undone
 from bot.goals.goal import Decision, Goal
+from bot.ports.attached import edited
 from bot.ports.chat import REACTION, Incoming, reaction_of, removal_of
 from bot.ports.journal import Content, Unit
 from bot.ports.mail import Posted, Thread
@@ -133,6 +134,8 @@ class Reactions:
         desk, message = self._desk, heard.message
         target = await desk.doors.heeded(message.reply_to)
         said = text or (target.message.text if target else "")
+        if target is not None and target.message.files:
+            said = edited(said, target.message)
         goal = await self._free_name(message)
         if goal is None:
             await desk.inbox.handled(heard.id)

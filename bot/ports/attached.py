@@ -73,6 +73,12 @@ def with_files(message: Incoming) -> Incoming:
     return replace(message, text="\n".join([*filter(None, (message.text,)), *lines]), files=files)
 
 
+def edited(text: str, message: Incoming) -> str:
+    """What a message says now, with the lines of the files that came with it."""
+    lines = [line_of(message.id, one) for one in message.files]
+    return "\n".join([*filter(None, (without_lines(text),)), *lines])
+
+
 def line_of(message: str, file: Attachment) -> str:
     """`[file: inbox/K7Q2/report.csv, text/csv, 12 KB]`: how the agent hears of a file."""
     return f"[file: {path_of(message, file.name)}, {file.media_type}, {size_of(file.size)}]"

@@ -11,6 +11,8 @@ from bot.ports.attached import path_of
 from bot.ports.chat import Attachment, Incoming, Removed
 from bot.ports.journal import Content, Unit
 from tests.bot.chat.conftest import ANN, Bench
+from tests.bot.chat.network import ANN as PERSON
+from tests.bot.chat.network import Net
 from tests.doubles.chat import MemoryChat
 
 CSV = Attachment("../report.csv", "text/csv", 12_345, "0" * 64)
@@ -148,3 +150,28 @@ async def test_a_file_that_the_network_does_not_take_parks_the_goal(
     await delivery.drain()
 
     assert (await bench.goal(thread)).state is State.PAUSED
+
+
+@pytest.mark.parametrize("text", ["the table", ""])
+async def test_a_message_that_is_aimed_at_gives_its_files_with_it(stored: Net, text: str) -> None:
+    await stored.allow(PERSON)
+    id = await stored.say("the table", files=(CSV,))
+
+    await stored.react("🎯", id, text=text)
+
+    [goal] = await stored.goals()
+    told = await stored.store.journal.contents(goal.session, [goal.objective])
+    assert told[goal.objective] == f"the table\n{line(id)}"
+    assert list(await stored.store.attachments.of_session(goal.session)) == [id]
+
+
+async def test_in_a_room_of_two_a_file_without_a_word_opens_nothing(stored: Net) -> None:
+    await stored.allow(PERSON)
+    stored.members.direct.add("!room")
+
+    await stored.say("", files=(CSV,))
+    nothing = await stored.goals()
+    await stored.say("sum it up", files=(CSV,))
+
+    assert not nothing
+    assert len(await stored.goals()) == 1

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from bot.ports.attached import (
     NAME_BYTES,
+    edited,
     not_taken,
     path_of,
     paths_in,
@@ -127,3 +128,10 @@ def test_a_media_type_is_one_or_what_the_name_tells(given: str, name: str, told:
 )
 def test_sizes_are_told_as_people_read_them(size: int, told: str) -> None:
     assert size_of(size) == told
+
+
+def test_what_is_said_anew_keeps_the_files_that_came_with_it() -> None:
+    taken = with_files(message("sum it up", "report.csv"))
+
+    assert edited("sum it up in French", taken) == taken.text.replace("up", "up in French")
+    assert edited(taken.text, taken) == taken.text
