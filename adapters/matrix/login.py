@@ -97,6 +97,7 @@ async def log_in(
             crypto_store.make(file.folder, account)
             _set_aside(file)
             file.write(account, is_first_secret=is_first_secret)
+            _drop_orphans(file, account)
         except HeadwayError:
             if proof.password:
                 await _end(server, login.access_token)
@@ -267,6 +268,17 @@ def _set_aside(file: AccountFile) -> None:
     except ByOperator:
         with contextlib.suppress(OSError):
             file.path.replace(file.path.with_name(UNOPENED))
+
+
+def _drop_orphans(file: AccountFile, account: Account) -> None:
+    """Keys of logins that were killed before there was an account: nothing opens them."""
+    if file.path.with_name(UNOPENED).exists():
+        return
+    mine = crypto_store.path_of(file.folder, account.device_id)
+    for path in file.folder.glob(f"{crypto_store.PREFIX}*{crypto_store.SUFFIX}"):
+        if path != mine:
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 async def _end(server: Homeserver, token: str) -> bool:

@@ -34,6 +34,7 @@ from bot.wiring.folder import prepare_folder
 from bot.wiring.ground import Around, Ground, open_ground
 from bot.wiring.holding import tell_holds
 from bot.wiring.keys import sealing_of
+from bot.wiring.matrix_account import learn_account
 from bot.wiring.operations import LOOK_S
 from bot.wiring.outdated import version_watch
 from bot.wiring.people import follow
@@ -117,6 +118,7 @@ async def reading(settings: Settings) -> AsyncIterator[Reading]:
     )
     redactor = Redactor()
     learn_settings(redactor, settings)
+    learn_account(redactor, settings)
     async with opening as store:
         await learn_what_opens(redactor, store.secrets)
         with discreetly(redactor):

@@ -30,6 +30,20 @@ async def test_a_wrong_password_leaves_nothing(synapse: Synapse, tmp_path: Path)
     assert not file.folder.exists()
 
 
+async def test_what_a_killed_login_left_goes_with_the_next(
+    synapse: Synapse, tmp_path: Path
+) -> None:
+    file, user = account_file(tmp_path), synapse.register("bot")
+    account = (await logged_in(file, synapse, user)).account
+    file.path.unlink()
+
+    await logged_in(file, synapse, user)
+
+    assert not crypto_store.path_of(file.folder, account.device_id).exists()
+    async with open_session(file) as session:
+        await session.ready()
+
+
 async def test_the_same_user_goes_on_with_the_same_device_and_seeds(
     synapse: Synapse, tmp_path: Path
 ) -> None:

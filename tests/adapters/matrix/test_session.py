@@ -15,6 +15,7 @@ from adapters.matrix import crypto_store
 from adapters.matrix.account import Account
 from adapters.matrix.crypto_store import CryptoStoreBusy, DeviceMismatch, NoCryptoStore
 from adapters.matrix.errors import LoggedOut, unwrap
+from adapters.matrix.homeserver import Homeserver
 from adapters.matrix.login import log_out
 from adapters.matrix.session import (
     NoSession,
@@ -195,6 +196,9 @@ async def test_tokens_that_run_out_are_renewed_for_as_long_as_it_takes(tmp_path:
             await asyncio.sleep(3)
             with pytest.raises(LoggedOut):
                 unwrap(await session.client.whoami())
+            # As if the process had been killed before it kept what this gave.
+            async with Homeserver.at(server.url) as direct:
+                await direct.refresh(session.account.refresh_token)
             await session.renew()
             await session.ready()
             after = unwrap(await session.client.whoami())
@@ -349,6 +353,33 @@ async def test_refresh_tokens_are_used_before_they_are_needed_and_after(tmp_path
         assert session.client.access_token == "access 2"
 
 
+async def test_a_token_that_cannot_be_kept_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Refreshing(forgives=True)
+    full = [OSError(28, "No space left on device")] * 2
+    replace_file = Path.replace
+
+    def sometimes_full(path: Path, target: Path) -> Path:
+        if full and target.name == "account.json":
+            raise full.pop()
+        return replace_file(path, target)
+
+    async with _serving(server) as url, _restored(tmp_path, url) as session:
+        monkeypatch.setattr(Path, "replace", sometimes_full)
+        await asyncio.wait_for(session.renew(), 10)
+
+        kept = session._file.read()
+        assert kept is not None
+        assert kept.access_token == session.client.access_token == "access 3"
+        assert {path.name for path in session._file.folder.iterdir()} == {
+            "account.json",
+            "crypto-D1.db",
+            "crypto.lock",
+            "lock",
+        }
+
+
 async def test_a_refresh_token_that_is_spent_gives_way_to_the_password(tmp_path: Path) -> None:
     server = Refreshing(refuses_refresh=True)
     async with _serving(server) as url, _restored(tmp_path, url, password="right") as session:
@@ -413,6 +444,8 @@ class Refreshing:
     refuses_refresh: bool = False
     is_down: bool = False
     is_closed: bool = False
+    forgives: bool = False
+    """A refresh token goes on being valid until the access token that it gave was used."""
     refreshed: int = 0
     logins: int = 0
     asked: list[str] = field(default_factory=list)
@@ -436,7 +469,8 @@ class Refreshing:
         return web.json_response({"errcode": "M_UNKNOWN_TOKEN", "error": "no"}, status=401)
 
     def _refresh(self, wish: dict[str, str]) -> web.Response:
-        if self.refuses_refresh or wish["refresh_token"] != f"refresh {self.refreshed}":
+        is_known = self.forgives or wish["refresh_token"] == f"refresh {self.refreshed}"
+        if self.refuses_refresh or not is_known:
             return web.json_response({"errcode": "M_UNKNOWN_TOKEN", "error": "no"}, status=401)
         self.refreshed += 1
         number = self.refreshed
