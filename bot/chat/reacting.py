@@ -33,6 +33,8 @@ from bot.ports.mail import Posted, Thread
 
 CARDS: Final = frozenset({"decision", "reminder"})
 """Kinds of posts under which a reaction answers."""
+OURS: Final = "agent"
+"""Who wrote what was posted by the bot itself."""
 Answering = Callable[[Heard, Goal, answers.Answer], Awaitable[None]]
 Gathering = Callable[[Goal], Awaitable[Facts]]
 
@@ -132,24 +134,38 @@ class Reactions:
 
     async def _aim(self, heard: Heard, text: str) -> None:
         desk, message = self._desk, heard.message
-        target = await desk.doors.heeded(message.reply_to)
-        said = text or (target.message.text if target else "")
-        if target is not None and target.message.files:
-            said = edited(said, target.message)
         goal = await self._free_name(message)
         if goal is None:
             await desk.inbox.handled(heard.id)
             return
         if not await self._commands.may(heard, Act.START):
             return
-        if not said.strip():
-            await self._commands.complain(heard, desk.manner.texts("said.aim_unreadable"))
+        said = await self._aimed_at(heard, text)
+        if said is None:
+            text = desk.manner.texts("said.aim_unreadable")
+            await self._commands.complain(heard, text)
             return
-        author = heard.person
-        if target is not None:
-            author = await desk.rooms.person(message.place.network, target.message.speaker)
-        content = Content(wanted(said, desk.manner.texts), author)
+        content = replace(said, text=wanted(said.text, desk.manner.texts))
         await self._commands.starting.start(heard, content, under=message.reply_to, goal=goal)
+
+    async def _aimed_at(self, heard: Heard, text: str) -> Content | None:
+        """What the message says, with who said it; None where it cannot be read."""
+        desk, place, of = self._desk, heard.message.place, heard.message.reply_to
+        target = await desk.doors.heeded(of)
+        if target is not None:
+            said = text or target.message.text
+            if target.message.files:
+                said = edited(said, target.message)
+            author = await desk.rooms.person(place.network, target.message.speaker)
+            return Content(said, author) if said.strip() else None
+        if text.strip():
+            return Content(text, heard.person)
+        ours = await desk.rooms.posted(place, of)
+        if ours is None:
+            return None
+        there = await desk.journal.contents(ours.session, (ours.content,))
+        said = there.get(ours.content, "")
+        return Content(said, OURS) if said.strip() else None
 
     async def _free_name(self, message: Incoming) -> str | None:
         """The id of the goal that aiming opens; None where the message has opened one."""

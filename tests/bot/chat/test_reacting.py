@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.goals.events import DecisionAsked, TurnEnded, TurnStarted
+from bot.goals.events import Audited, DecisionAsked, TurnEnded, TurnStarted
 from bot.goals.goal import DecisionKind, Goal, State
 from bot.ports.chat import Changed, Reacted, Removed, Speaker
 from bot.ports.journal import content_hash
@@ -165,6 +165,47 @@ async def test_the_objective_is_without_the_words_that_call_the_bot(
     await net.react("🎯", "$far", text=text)
 
     assert await net.objective((await net.goals())[0]) == objective
+
+
+async def test_an_aim_at_an_answer_of_the_bots_makes_a_goal_of_that(net: Net) -> None:
+    thread = await net.say("!goal write a haiku about tides")
+    [goal] = await net.goals()
+    reply = "The pier needs new planks before winter."
+    await net.happens(
+        goal,
+        *began(goal),
+        TurnEnded("done", content_hash(reply)),
+        Audited(goal.revision, goal.turn + 1, goal.messages, "complete"),
+        contents=[reply],
+    )
+    answer = next(id for id, post in net.chat.posts.items() if post.shape.word == "Complete")
+
+    await net.react("🎯", answer, place=room(thread))
+
+    assert await net.objective((await net.goals())[1]) == reply
+
+
+async def test_the_card_offers_the_reactions_that_answer_it(net: Net) -> None:
+    await asked(net, "question", *"abcdefg")
+
+    shape = net.chat.posts[net.post("decision")].shape
+
+    assert shape.reactions == tuple(f"{n}\ufe0f\u20e3" for n in range(1, 6))
+
+
+@pytest.mark.parametrize("is_encrypted", [False, True])
+async def test_the_card_of_an_approval_offers_none_where_it_takes_words(
+    net: Net, is_encrypted: bool
+) -> None:
+    net.delivery.approves = net.allow_list.approves_by_reaction
+    if is_encrypted:
+        net.members.encrypted.add("!room")
+
+    await asked(net, "approval")
+
+    shape = net.chat.posts[net.post("decision")].shape
+    assert shape.reactions == (() if is_encrypted else ("✅", "❌"))
+    assert shape.options == ("approve", "deny")
 
 
 async def test_an_aim_at_what_nobody_could_finish_or_read_is_answered_once(net: Net) -> None:
