@@ -42,11 +42,13 @@ _SESSIONS: Final = (
     select(_S.c.id, _S.c.thread, _S.c.kind)
     .where(_S.c.room == bindparam("of_room"))
     .order_by(_S.c.opened_at, _S.c.id)
+    .with_for_update()
 )
+"""Locked: no goal is opened in one of them meanwhile."""
 _LAST: Final = (
     select(_G.c.data)
-    .where(_G.c.session == bindparam("of_session"))
-    .order_by(_G.c.opened_at.desc())
+    .where(_G.c.session == bindparam("of_session"), text("number > 0"))
+    .order_by(_G.c.number.desc())
     .limit(1)
 )
 _LIVE: Final = select(_G.c.data).where(
@@ -54,6 +56,11 @@ _LIVE: Final = select(_G.c.data).where(
     text("kind = 'goal' AND state NOT IN ('complete', 'cancelled')"),
 )
 _HAS_TO_SAY: Final = select(_O.c.key).where(_OF_SESSION, text(_OPEN)).limit(1)
+_IS_ASKED: Final = select(_G.c.id).where(
+    _G.c.session == bindparam("of_session"),
+    text("kind = 'ask' AND state NOT IN ('complete', 'cancelled')"),
+)
+"""What is asked there is answered still."""
 _MAIN: Final = select(_S.c.id).where(
     _S.c.room == bindparam("of_room"), text("session.thread = '' AND session.kind = 'thread'")
 )
@@ -146,7 +153,7 @@ def _move_session(
     session, thread, kind = row
     live = [codec.load_goal(data) for [data] in tx.all(_LIVE, of_session=session)]
     ours = live or [codec.load_goal(data) for [data] in tx.all(_LAST, of_session=session)]
-    says = tx.one(_HAS_TO_SAY, of_session=session) is not None
+    says = any(tx.one(query, of_session=session) for query in (_HAS_TO_SAY, _IS_ASKED))
     if kind == "mail":
         kind = f"mail:{session}"
     elif thread == "" and kind == "thread":

@@ -36,7 +36,8 @@ REVIVE: Final = queries.set_in(_O, "state").where(
     select(_later.c.key)
     .where(
         _later.c.session == _O.c.session,
-        text("later.state IN ('pending', 'unknown')"),
+        # Spelt as the partial index `outbox_open` is, so that it is used.
+        text("later.state IN ('pending', 'claimed', 'unknown') AND later.state <> 'claimed'"),
         _later.c.created_at > _O.c.claimed_at,
     )
     .exists(),

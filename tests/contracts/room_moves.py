@@ -139,6 +139,18 @@ class RoomMovesContract:
             ("main", NEW), ("threaded", NEW),
         }  # fmt: skip
 
+    async def test_what_is_asked_in_a_thread_is_answered_in_the_main_timeline(
+        self, bed: Bed
+    ) -> None:
+        session = (await bed.rooms.begin(replace(OLD, thread="$t"))).session
+        ask = await bed.open(session, kind="ask")
+
+        await bed.rooms.move(OLD, NEW.room, root)
+        await bed.turn(ask)
+
+        [answer] = await sent(bed)
+        assert (answer.kind, answer.goal, answer.place) == ("answer", ask.id, NEW)
+
     async def test_the_goal_of_the_main_timeline_stays_the_one_that_is_found_there(
         self, bed: Bed
     ) -> None:

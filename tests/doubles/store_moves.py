@@ -51,10 +51,11 @@ def _move_session(
     rows = store.rows
     was = rows.sessions[session]
     now = replace(was, room=to)
-    ours = [goal for goal in rows.goals.values() if goal.session == session]
-    live = [goal for goal in ours if goal.kind == "goal" and not goal.is_final]
-    says = [one for one in rows.outbox.values()
-            if one.due.session == session and one.state in OPEN]  # fmt: skip
+    all_of_it = [goal for goal in rows.goals.values() if goal.session == session]
+    ours = [goal for goal in all_of_it if goal.kind == "goal"]
+    live = [goal for goal in ours if not goal.is_final]
+    says = any(one.due.session == session and one.state in OPEN for one in rows.outbox.values())
+    says = says or any(not goal.is_final for goal in all_of_it if goal.kind == "ask")
     if was.thread == "":
         now = _in_main(store, session, now, is_live=bool(live))
     elif ours and not was.thread.startswith(NEW):
