@@ -6,8 +6,7 @@ device before, and mended.py takes it. Where the way itself is broken (the Olm s
 devices), a new one is made first and then it is asked again; clients that answer nobody send the key
 with their next message over it.
 
-Rule 1: no key is handed out. nio gives keys only to verified devices of the own account, and no device
-        of it ever is (verification.py, rule 3).
+Rule 1: no key is handed out to who asks for it (mended.py).
 Rule 2: a file of keys appears whole, for its owner alone, and never replaces another file.
 """
 
@@ -39,12 +38,15 @@ async def keep_up(client: nio.AsyncClient) -> None:
     Raises:
         Wait, LoggedOut: as `errors.unwrap`; what was left is done after the next sync.
     """
+    assert client.olm
     with translated("The encryption's keys cannot be brought up to date"):
         await crypto_store.upload_keys(client)
         if client.should_query_keys:
             unwrap(await client.keys_query())
         if client.should_claim_keys:
             unwrap(await client.keys_claim(client.get_users_for_key_claiming()))
+            # Who has no key to give is not asked after every sync; the next trouble names it again.
+            client.olm.wedged_devices.clear()
         for sent in await client.send_to_device_messages():
             unwrap(sent)
 

@@ -18,6 +18,7 @@ def mend(client: nio.AsyncClient) -> None:
     olm = client.olm
     assert olm, "there is no crypto store"
     _replace(olm, "handle_key_verification", _leave_verification)
+    _replace(olm, "_handle_key_requests", _give_no_key)
     _replace(olm, "decrypt", _Decrypt(olm))
     _replace(olm, "_should_accept_forward", _Forwards(olm))
     _replace(olm, "create_group_session", _RoomKeys(olm))
@@ -35,6 +36,13 @@ def _replace(olm: Olm, name: str, by: Any) -> None:
 
 def _leave_verification(event: object) -> None:
     """nio answers `start` from a device by itself, in a way that no other client understands."""
+
+
+def _give_no_key(event: object) -> None:
+    """nio gives keys to verified devices of the own account, and makes sessions with the others.
+
+    The account is the bot's alone, so that whoever asks has no business with its keys.
+    """
 
 
 class _Decrypt:

@@ -17,6 +17,7 @@ Rule 4: the sync is never held up: what is heard is queued, and `run` works on i
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import deque
@@ -123,13 +124,10 @@ class Verifier:
         """Work on what was heard until cancelled."""
         while True:
             try:
-                async with asyncio.timeout(LOOK_S):
-                    heard = await self._heard.get()
-            except TimeoutError:
+                await self._answer_next()
                 await self.expire()
-                continue
-            await self._answer(heard)
-            await self.expire()
+            except Exception:
+                log.exception("Verification goes on after a failure")
 
     async def expire(self) -> None:
         """Cancel what takes too long."""
@@ -142,12 +140,20 @@ class Verifier:
                 await self._cancel(opened.channel, Cancelled("m.timeout", "It took too long"))
 
     def _take(self, heard: Heard | None) -> None:
-        if heard is None or (heard.channel.room_id and heard.channel.user_id == self._ours.user_id):
+        if heard is None or not self._is_of_now(heard):
+            return
+        if heard.channel.room_id and heard.channel.user_id == self._ours.user_id:
             return
         try:
             self._heard.put_nowait(heard)
         except asyncio.QueueFull:
             log.warning("Too many verification messages; one of %s is lost", heard.channel.user_id)
+
+    async def _answer_next(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_S):
+                heard = await self._heard.get()
+            await self._answer(heard)
 
     async def _answer(self, heard: Heard) -> None:
         """Answer one message; whatever goes wrong ends this verification and no other."""
@@ -184,9 +190,9 @@ class Verifier:
                 pass
 
     async def _requested(self, heard: Heard) -> None:
-        """A request: ready, or cancelled, or none of ours or of now."""
+        """A request: ready, or cancelled, or none of ours."""
         channel = heard.channel
-        if channel.key in self._open or not self._is_for_us(heard) or not self._is_of_now(heard):
+        if channel.key in self._open or not self._is_for_us(heard):
             return
         methods = heard.content.get("methods")
         if not isinstance(methods, list) or METHOD not in methods:
@@ -301,34 +307,37 @@ class Verifier:
 
     async def _cancel(self, channel: Channel, cancelled: Cancelled) -> None:
         """Tell the other side that it is over; if even that fails, they run into their time limit."""
-        self._open.pop(channel.key, None)
+        was_open = self._open.pop(channel.key, None) is not None
         self._note(channel, "cancelled", reason=f"{cancelled.code}: {cancelled.reason}")
         log.info("A verification with %s is cancelled: %s", channel.user_id, cancelled.reason)
         try:
             content = {"code": cancelled.code, "reason": cancelled.reason}
-            await self._send(channel, "cancel", content)
+            # Strangers do not make others wait.
+            await self._send(channel, "cancel", content, tries=MOST_TRIES if was_open else 1)
         except (HeadwayError, nio.LocalProtocolError) as error:
             log.warning("%s was not told that a verification is over: %s", channel.user_id, error)
 
-    async def _send(self, channel: Channel, kind: str, content: Json) -> None:
+    async def _send(
+        self, channel: Channel, kind: str, content: Json, tries: int = MOST_TRIES
+    ) -> None:
         """Send, with patience for rate limits. Raises HeadwayError."""
-        for tries in range(1, MOST_TRIES + 1):
+        for number in range(1, tries + 1):
             try:
                 return await send(self._client, channel, kind, content)
             except Wait as wait:
-                if tries == MOST_TRIES:
+                if number == tries:
                     raise
-                await asyncio.sleep(min(wait.retry_after_s or tries, MOST_PATIENCE_S))
+                await asyncio.sleep(min(wait.retry_after_s or number, MOST_PATIENCE_S))
         raise AssertionError("the last try returns or raises")
 
     def _is_for_us(self, request: Heard) -> bool:
         """To-device messages are; in a room the request says whom it asks."""
         return not request.channel.room_id or request.content.get("to") == self._ours.user_id
 
-    def _is_of_now(self, request: Heard) -> bool:
-        if request.sent_ms is None:
+    def _is_of_now(self, heard: Heard) -> bool:
+        if heard.sent_ms is None:
             return True
-        age_s = self._now() - request.sent_ms / 1000
+        age_s = self._now() - heard.sent_ms / 1000
         return -AHEAD_S <= age_s <= LONGEST_S
 
     def _note(self, channel: Channel, state: State, emoji: str = "", reason: str = "") -> None:
