@@ -30,15 +30,11 @@ _OF_GROUP: Final = (
 )
 _DROP: Final = delete(_A).where(_A.c.owner == bindparam("of_owner"))
 _NAMED: Final = select(_A.c.hash).distinct()
-_OF_SESSION: Final = (
+_CAME: Final = (
     select(_A.c.owner, _A.c.name, _A.c.media_type, _A.c.size, _A.c.hash)
     .join(_I, _I.c.id == _A.c.owner)
     .join(_S, _S.c.room == _I.c.room)
-    .where(
-        _S.c.id == bindparam("of_session"),
-        # What opened the thread stands in the room.
-        (_I.c.thread == _S.c.thread) | (_I.c.id == _S.c.thread),
-    )
+    .where(_S.c.id == bindparam("of_session"), queries.among(_A.c.name))
     .order_by(_I.c.sequence, _A.c.number)
 )
 _OF_GOAL: Final = (
@@ -55,13 +51,19 @@ class StoreAttachments:
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
 
-    async def of_session(self, session: str) -> Mapping[str, tuple[Attachment, ...]]:
-        """The files that came in a session's thread, by the message that brought them."""
-        rows = await self._readers.do(lambda reader: reader.all(_OF_SESSION, of_session=session))
-        found: dict[str, list[Attachment]] = {}
-        for owner, *of in rows:
-            found.setdefault(owner, []).append(Attachment(*of))
-        return {owner: tuple(files) for owner, files in found.items()}
+    async def came(
+        self, session: str, names: Sequence[str]
+    ) -> Mapping[str, tuple[Attachment, ...]]:
+        """The files of these names that came in a session's room, by the message that brought them."""
+
+        def query(reader: Reader) -> Mapping[str, tuple[Attachment, ...]]:
+            found: dict[str, list[Attachment]] = {}
+            for group in queries.groups(sorted(set(names))):
+                for owner, *of in reader.all(_CAME, of_session=session, **group):
+                    found.setdefault(owner, []).append(Attachment(*of))
+            return {owner: tuple(files) for owner, files in found.items()}
+
+        return await self._readers.do(query)
 
     async def of_goal(self, goal: str) -> tuple[Attachment, ...]:
         """The files that a goal has shared, in their order."""

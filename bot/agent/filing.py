@@ -44,7 +44,8 @@ class Filing:
         paths = [path for text in texts for path in paths_in(text) if path not in self._placed]
         if not paths or self._shelves is None:
             return ""
-        came = await self._shelves.attachments.of_session(session)
+        names = [path.rpartition("/")[2] for path in paths]
+        came = await self._shelves.attachments.came(session, names)
         files = {path_of(id, one.name): one for id, each in came.items() for one in each}
         lines = []
         for path in dict.fromkeys(paths):

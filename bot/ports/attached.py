@@ -20,6 +20,8 @@ from bot.ports.chat import Attachment, Incoming
 
 INBOX: Final = "inbox"
 """The workspace's folder of files that came."""
+FOLDER_CHARS: Final = 6
+"""Of a message's folder: of a thousand million messages hardly two of a workspace have the same."""
 NAME_BYTES: Final = 120
 """Of a safe name in UTF-8; file systems take 255."""
 ANY_TYPE: Final = "application/octet-stream"
@@ -80,7 +82,7 @@ def edited(text: str, message: Incoming) -> str:
 
 
 def line_of(message: str, file: Attachment) -> str:
-    """`[file: inbox/K7Q2/report.csv, text/csv, 12 KB]`: how the agent hears of a file."""
+    """`[file: inbox/K7Q2WX/report.csv, text/csv, 12 KB]`: how the agent hears of a file."""
     return f"[file: {path_of(message, file.name)}, {file.media_type}, {size_of(file.size)}]"
 
 
@@ -91,8 +93,13 @@ def not_taken(name: str, why: str) -> str:
 
 def path_of(message: str, name: str) -> str:
     """Where a file of the message of that id lies in the workspace."""
+    return f"{INBOX}/{folder_of(message)}/{name}"
+
+
+def folder_of(message: str) -> str:
+    """The folder of the files of the message of that id, among those that came."""
     digest = sha256(message.encode("utf-8", "surrogatepass")).digest()
-    return f"{INBOX}/{''.join(_ALPHABET[byte % 32] for byte in digest[:4])}/{name}"
+    return "".join(_ALPHABET[byte % 32] for byte in digest[:FOLDER_CHARS])
 
 
 def paths_in(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Rule 1: bytes are on the disk before anything names them. What nothing names goe
 Rule 2: what is read is what was kept, or an error.
 """
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
@@ -23,8 +23,13 @@ class Kept:
 class Attachments(Protocol):
     """Which files there are. Those that came are written by the inbox, those shared by the journal."""
 
-    async def of_session(self, session: str) -> Mapping[str, tuple[Attachment, ...]]:
-        """The files that came in a session's thread, by the message that brought them."""
+    async def came(
+        self, session: str, names: Sequence[str]
+    ) -> Mapping[str, tuple[Attachment, ...]]:
+        """The files of these names that came in a session's room, by the message that brought them.
+
+        A goal that was asked for in another goal's thread has one of its own: so it is the room.
+        """
 
     async def of_goal(self, goal: str) -> tuple[Attachment, ...]:
         """The files that a goal has shared, in their order."""

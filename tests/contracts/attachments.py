@@ -97,18 +97,20 @@ class AttachmentsContract:
         assert applied.fenced
         assert await bed.attachments.of_goal(goal.id) == ()
 
-    async def test_files_that_came_are_those_of_the_thread_and_of_what_opened_it(
-        self, bed: Bed
-    ) -> None:
+    async def test_files_that_came_are_found_by_their_names_in_the_room(self, bed: Bed) -> None:
         room = replace(bed.place(), thread="")
         opened = replace(bed.message("sum it up", room), files=(CSV,))
         thread = replace(room, thread=opened.id)
         later = replace(bed.message("and this", thread), files=(PNG, MD))
-        elsewhere = replace(bed.message("not this", room), files=(CSV,))
+        elsewhere = replace(bed.message("not this", bed.place(room="other")), files=(CSV,))
         await bed.inbox.receive_all((opened, later, elsewhere))
         session = (await bed.rooms.begin(thread)).session
 
-        assert await bed.attachments.of_session(session) == {opened.id: (CSV,), later.id: (PNG, MD)}
+        both = await bed.attachments.came(session, [CSV.name, MD.name, "no.such"])
+        none = await bed.attachments.came(session, [])
+
+        assert both == {opened.id: (CSV,), later.id: (MD,)}
+        assert none == {}
 
     async def test_every_file_is_named_until_nothing_tells_of_it(self, bed: Bed) -> None:
         goal, epoch = await at_work(bed)

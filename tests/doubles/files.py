@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from bot.errors import BadInput, Refused
@@ -53,17 +53,18 @@ class MemoryAttachments:
     def __init__(self, rows: Any) -> None:
         self._rows = rows
 
-    async def of_session(self, session: str) -> Mapping[str, tuple[Attachment, ...]]:
+    async def came(
+        self, session: str, names: Sequence[str]
+    ) -> Mapping[str, tuple[Attachment, ...]]:
         place = self._rows.sessions[session]
         messages = [row.received.message for row in self._rows.inbox.values()]
-        return {
-            one.id: one.files
+        files = {
+            one.id: tuple(file for file in one.files if file.name in names)
             for one in messages
-            if one.files
-            and (one.place.network, one.place.workspace, one.place.room)
+            if (one.place.network, one.place.workspace, one.place.room)
             == (place.network, place.workspace, place.room)
-            and place.thread in (one.id, one.place.thread)
         }
+        return {id: found for id, found in files.items() if found}
 
     async def of_goal(self, goal: str) -> tuple[Attachment, ...]:
         keys = [key for key, row in self._rows.outbox.items() if row.due.goal == goal]

@@ -13,6 +13,7 @@ from bot.ports.journal import Content, Unit
 from tests.bot.chat.conftest import ANN, Bench
 from tests.bot.chat.network import ANN as PERSON
 from tests.bot.chat.network import Net
+from tests.bot.chat.network import room as there
 from tests.doubles.chat import MemoryChat
 
 CSV = Attachment("../report.csv", "text/csv", 12_345, "0" * 64)
@@ -59,9 +60,8 @@ async def test_an_objective_tells_of_the_file_that_came_with_it(bench: Bench) ->
 
     goal = await bench.goal("m1")
     assert await text(bench, goal, goal.objective) == f"sum up the table\n{line('m1')}"
-    assert await bench.store.attachments.of_session(goal.session) == {
-        "m1": (Attachment("report.csv", "text/csv", 12_345, "0" * 64),)
-    }
+    came = await bench.store.attachments.came(goal.session, ["report.csv"])
+    assert came == {"m1": (Attachment("report.csv", "text/csv", 12_345, "0" * 64),)}
 
 
 async def test_a_file_without_a_word_steers_the_goal_of_its_thread(bench: Bench) -> None:
@@ -162,7 +162,7 @@ async def test_a_message_that_is_aimed_at_gives_its_files_with_it(stored: Net, t
     [goal] = await stored.goals()
     told = await stored.store.journal.contents(goal.session, [goal.objective])
     assert told[goal.objective] == f"the table\n{line(id)}"
-    assert list(await stored.store.attachments.of_session(goal.session)) == [id]
+    assert list(await stored.store.attachments.came(goal.session, ["report.csv"])) == [id]
 
 
 async def test_in_a_room_of_two_a_file_without_a_word_opens_nothing(stored: Net) -> None:
@@ -175,3 +175,15 @@ async def test_in_a_room_of_two_a_file_without_a_word_opens_nothing(stored: Net)
 
     assert not nothing
     assert len(await stored.goals()) == 1
+
+
+async def test_a_goal_that_gets_a_thread_of_its_own_gets_its_files(stored: Net) -> None:
+    await stored.allow(PERSON)
+    first = await stored.say("!goal write a haiku")
+    asked = await stored.say("!goal sum it up", place=there(first), files=(CSV,))
+
+    goal = max(await stored.goals(), key=lambda one: one.number)
+    thread = await stored.store.rooms.thread(there(first))
+    assert thread is not None
+    assert goal.session != thread.session
+    assert list(await stored.store.attachments.came(goal.session, ["report.csv"])) == [asked]
