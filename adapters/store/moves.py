@@ -142,7 +142,8 @@ def write_contents(
     messages = {e.content: e.message for e in events if isinstance(e, MessageReceived)}
     for content in contents:
         hash = content.hash
-        write_content(writes, session, content, hash, at, message=messages.get(hash))
+        message = content.message or messages.get(hash)
+        write_content(writes, session, content, hash, at, message=message)
 
 
 def write_content(

@@ -157,9 +157,9 @@ class Reactions:
             if target.message.files:
                 said = edited(said, target.message)
             author = await desk.rooms.person(place.network, target.message.speaker)
-            return Content(said, author) if said.strip() else None
+            return Content(said, author, of) if said.strip() else None
         if text.strip():
-            return Content(text, heard.person)
+            return Content(text, heard.person, of)
         ours = await desk.rooms.posted(place, of)
         if ours is None:
             return None

@@ -29,6 +29,8 @@ class Content:
 
     text: str
     author: str = ""
+    message: str = ""
+    """Id of the message that it is taken from, where that is not the one which is handled."""
 
     @property
     def hash(self) -> str:

@@ -304,6 +304,18 @@ async def test_an_edit_of_the_message_that_was_aimed_at_counts_for_who_may_edit(
     assert await net.objective((await net.goals())[0]) == "write two sonnets"
 
 
+async def test_a_message_that_was_aimed_at_and_is_deleted_pauses_its_goal(net: Net) -> None:
+    target = await net.say("the secret dunes move at night", EVE)
+    await net.react("🎯", target, text="the secret dunes move at night")
+
+    await net.remove(target, EVE)
+
+    [goal] = await net.goals()
+    assert goal.state is State.PAUSED
+    assert await net.objective(goal) == ""
+    assert net.said(target)[-1].startswith("@ann: the message with the objective of G1 was deleted")
+
+
 async def test_what_the_bot_does_itself_is_no_answer(net: Net) -> None:
     bot = Speaker(BOT, "headway")
     await net.allow(bot, "admin")
