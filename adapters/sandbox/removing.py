@@ -52,11 +52,26 @@ class WorkspaceFolders:
         await self._end_resting()
         await asyncio.to_thread(_remove, self._workspaces / name)
 
+    async def remove_within(self, folder: str, name: str) -> int:
+        """Remove what is called `name` in the folder `folder` of any workspace; returns in how many."""
+        return await asyncio.to_thread(self._remove_within, folder, name)
+
     async def take(self, trail: Trail, *, is_dry: bool = False) -> Sequence[Step]:
         """The workspaces of the person's threads whole; of shared ones the files that tell of them."""
         if not is_dry:
             await self._end_resting()
         return await asyncio.to_thread(self._take, trail, is_dry)
+
+    def _remove_within(self, folder: str, name: str) -> int:
+        count = 0
+        for workspace in self._names():
+            with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+                # Folder by folder: a link that the agent has put there is not followed.
+                inside = _handle(stack, self._workspaces / workspace, None)
+                there = _handle(stack, folder, inside)
+                shutil.rmtree(name, dir_fd=there)
+                count += 1
+        return count
 
     def _names(self) -> tuple[str, ...]:
         try:
@@ -76,6 +91,13 @@ class WorkspaceFolders:
                 _remove(self._workspaces / name)
         steps = [Step("workspace", len(own)), Step("file", files)]
         return [step for step in steps if step.count]
+
+
+def _handle(stack: contextlib.ExitStack, path: Path | str, within: int | None) -> int:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(path, flags, dir_fd=within)
+    stack.callback(os.close, handle)
+    return handle
 
 
 def _remove(folder: Path) -> None:

@@ -61,6 +61,10 @@ async def _nobody() -> None:
     return
 
 
+async def _nothing_of(message: str) -> None:
+    return
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What commands work with."""
@@ -83,6 +87,8 @@ class Desk:
     """Told of a message that counts for a goal, as the goal is with it."""
     holds: Holds | None = None
     forgetting: Forgetting | None = None
+    withdraw: Callable[[str], Awaitable[None]] = _nothing_of
+    """Told of each message that was taken back, by its id: what its files left goes."""
     recall: Callable[[], Awaitable[None]] = _nobody
     """Told when holds have changed: what runs may have to stop, what rests may go on."""
 

@@ -74,6 +74,7 @@ class Removals:
 
     async def handle(self, message: Incoming) -> None:
         """Pause the goal whose objective is gone with it, and ask its owner. Raises as the store."""
+        await self._desk.withdraw(removal_of(message))
         goal = await self._goal(message)
         if goal is None:
             await self._desk.inbox.handled(message.id)

@@ -139,8 +139,12 @@ def build_intake(
     recall: Callable[[], Awaitable[None]],
     operations: Operations,
     taken: Callable[[Incoming, Goal], None],
+    withdraw: Callable[[str], Awaitable[None]],
 ) -> Intake:
-    """What takes in what people say; `taken` is told of what counts for a goal."""
+    """What takes in what people say; `taken` is told of what counts for a goal.
+
+    `withdraw` is told of what is taken back.
+    """
     desk = Desk(
         inbox=store.inbox,
         journal=store.journal,
@@ -158,6 +162,7 @@ def build_intake(
         taken=taken,
         holds=store.holds,
         recall=recall,
+        withdraw=withdraw,
     )
     return Intake(desk, allow_list.of, names.is_ours, operations)
 

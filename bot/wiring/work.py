@@ -20,7 +20,7 @@ from bot.wiring.caps import keep_caps
 from bot.wiring.control import Control, with_desks
 from bot.wiring.discreet import discreet_answers
 from bot.wiring.draining import Drain
-from bot.wiring.files import keep_swept
+from bot.wiring.files import keep_swept, withdrawing
 from bot.wiring.forgetting import keep_forgetting
 from bot.wiring.ground import Ground
 from bot.wiring.holding import HoldDesk
@@ -82,7 +82,7 @@ async def build_work(ground: Ground) -> Work:
     shown = Shown(connected.signs, lambda: worker.busy, store.journal, allow_list, clock)
     intake = build_intake(
         settings, names, clock, store, worker.wake, delivery.notify, ground.manner, allow_list,
-        worker.recall, ground.watches.operations, shown.acks.taken,
+        worker.recall, ground.watches.operations, shown.acks.taken, withdrawing(settings),
     )  # fmt: skip
     screening = Screening(intake.receive, store.rooms, store.outbox, ground.redactor, ground.manner)
     drain = Drain(worker, turns, delivery)

@@ -5,6 +5,8 @@ import os
 import stat
 from pathlib import Path
 
+import pytest
+
 from adapters.sandbox.removing import WorkspaceFolders
 from bot.ports.chat import Place
 from bot.ports.forgetting import Known, Spot, Step, Trail
@@ -115,3 +117,28 @@ async def test_pipes_are_not_opened_and_closed_folders_are(tmp_path: Path) -> No
     await folders.remove("own")
 
     assert await folders.names() == ()
+
+
+async def test_a_folder_is_taken_out_of_every_workspace_that_has_it(tmp_path: Path) -> None:
+    for name in ("one/inbox/K7Q2WX/deep", "one/inbox/OTHER2", "two/inbox/K7Q2WX", "three"):
+        (tmp_path / "w" / name).mkdir(parents=True)
+    (tmp_path / "w/one/inbox/K7Q2WX/deep/a.csv").write_text("theirs")
+
+    folders = WorkspaceFolders(tmp_path / "w")
+
+    assert await folders.remove_within("inbox", "K7Q2WX") == 2
+    assert await folders.remove_within("inbox", "K7Q2WX") == 0
+    assert [path.name for path in (tmp_path / "w/one/inbox").iterdir()] == ["OTHER2"]
+
+
+@pytest.mark.parametrize("link", ["inbox", "inbox/K7Q2WX"])
+async def test_no_link_leads_what_is_taken_out_elsewhere(tmp_path: Path, link: str) -> None:
+    (tmp_path / "outside/K7Q2WX").mkdir(parents=True)
+    (tmp_path / "outside/K7Q2WX/kept.txt").write_text("the operator's")
+    (tmp_path / "w/one" / link).parent.mkdir(parents=True)
+    target = tmp_path / "outside" if link == "inbox" else tmp_path / "outside/K7Q2WX"
+    (tmp_path / "w/one" / link).symlink_to(target)
+
+    await WorkspaceFolders(tmp_path / "w").remove_within("inbox", "K7Q2WX")
+
+    assert (tmp_path / "outside/K7Q2WX/kept.txt").exists()

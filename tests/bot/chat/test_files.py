@@ -1,9 +1,12 @@
 """Files with messages: told in their text on the way in, posted once on the way out."""
 
+from dataclasses import replace
+
 import pytest
 
 from adapters.console.parse import room
 from bot.chat.delivery import Delivery
+from bot.chat.intake import Intake
 from bot.errors import OutcomeUnknown, Refused, Wait
 from bot.goals.events import FileShared, TurnStarted
 from bot.goals.goal import Goal, State
@@ -100,10 +103,18 @@ async def test_what_is_taken_back_takes_the_words_that_told_of_its_file(bench: B
     await bench.intake.receive(said("m1", "/goal sum up the table"))
     await bench.intake.drain()
     goal = await bench.goal("m1")
+    withdrawn: list[str] = []
 
-    await bench.intake.receive(Removed("m1", room(), ANN, 1_800_000_001.0))
+    async def withdraw(message: str) -> None:
+        withdrawn.append(message)
+
+    intake = Intake(replace(bench.desk, withdraw=withdraw), bench.allow_list.of)
+    await intake.receive(Removed("m1", room(), ANN, 1_800_000_001.0))
+    await intake.drain()
 
     assert await text(bench, goal, goal.objective) == ""
+    assert await bench.store.attachments.named() == frozenset()
+    assert withdrawn == ["m1"]
 
 
 async def test_a_shared_file_is_posted_once_in_the_goals_thread(

@@ -13,10 +13,11 @@ from adapters.files.blobs import DRAFTS
 from adapters.store.open import open_store
 from bot.errors import BadInput, Refused, StoreUnusable
 from bot.goals.limits import LIMITS
+from bot.ports.attached import path_of
 from bot.redaction import Redactor
 from bot.settings import Settings, read_settings
 from bot.wiring.discreet import DiscreetSandbox
-from bot.wiring.files import FOLDER, keep_swept, open_files
+from bot.wiring.files import FOLDER, keep_swept, open_files, withdrawing
 from bot.wiring.upkeep import back_up, restore
 from scheduler.alarms import Alarms
 from tests.adapters.files.test_blobs import aged
@@ -175,3 +176,18 @@ async def test_a_file_that_tells_of_a_secret_by_its_mark_alone_is_shared(
     kept = await open_files(settings).keep(session.take("notes.txt", most=10**9))
 
     assert await read(open_files(settings), kept.hash) == content
+
+
+async def test_what_came_with_a_message_that_is_taken_back_leaves_the_workspaces(
+    tmp_path: Path,
+) -> None:
+    settings = read_settings(state_dir=tmp_path, database="")
+    for message in ("m1", "m2"):
+        path = settings.workspaces_dir / "s1" / path_of(message, "a.csv")
+        path.parent.mkdir(parents=True)
+        path.write_text("theirs")
+
+    await withdrawing(settings)("m1")
+
+    left = [path for path in settings.workspaces_dir.rglob("*") if path.is_file()]
+    assert left == [settings.workspaces_dir / "s1" / path_of("m2", "a.csv")]
