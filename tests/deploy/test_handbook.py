@@ -30,6 +30,7 @@ ANSWERS = (
     ("all that Headway keeps", "\n"),
     ("may spend", "\n"),
     ("Time zone", "\n"),
+    ("Matrix rooms", "\n"),
 )
 LONGEST_S = 300.0
 """From a clone that is set up to a complete goal, with everything that README.md shows after it."""
