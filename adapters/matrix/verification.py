@@ -244,7 +244,8 @@ class Verifier:
             return
         await self._send(opened.channel, "key", {"key": opened.sas.key})
         emoji = ", ".join(f"{sign} {name}" for sign, name in opened.sas.emoji)
-        log.info("%s verifies the bot and should see: %s", opened.channel.user_id, emoji)
+        # Whoever runs the bot may be asked for it, and nowhere else is it told.
+        log.warning("%s verifies the bot and should see: %s", opened.channel.user_id, emoji)
         self._note(opened.channel, "comparing", emoji=emoji)
 
     async def _vouched(self, heard: Heard, opened: _Open) -> None:
