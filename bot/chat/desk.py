@@ -1,12 +1,13 @@
 """What commands work with, and how they answer."""
 
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from bot.chat.allow_list import AllowList
 from bot.chat.facts import Manner
-from bot.chat.heard import Heard, aimed_id, goal_id
+from bot.chat.heard import Heard, aimed_id_in, goal_id, goal_id_in
 from bot.chat.held import kept
 from bot.goals.events import Event
 from bot.goals.goal import FINAL, Goal, State
@@ -20,6 +21,7 @@ from bot.ports.holds import Holds
 from bot.ports.journal import Applied, Content, Journal, Reply
 from bot.ports.mail import Inbox, Outbox, Rooms, Thread
 from bot.ports.people import Answer, Note
+from bot.ports.room_settings import Mention
 from bot.ports.spending import Spending
 
 LIVE: Final = tuple(state.value for state in State if state not in FINAL)
@@ -110,6 +112,27 @@ class Desk:
         """
         return place.network != "console" and await self.allow_list.members.is_direct(place)
 
+    async def mention_in(self, place: Place) -> Mention:
+        """How the bot is addressed where a goal lives.
+
+        In a thread of its own by any word, as the room has it; in a thread that was there before, and
+        in a room's main timeline, by name alone; where nobody else reads, as the room has it.
+        """
+        rule = self.allow_list.settings(place).mention
+        if rule == "always" or await self.is_direct(place):
+            return rule
+        return rule if place.thread and await self._is_own(place) else "always"
+
+    async def _is_own(self, place: Place) -> bool:
+        """Whether a thread hangs under what opened a goal, or under a message of ours."""
+        if place.network == "console":
+            return True
+        for id in (goal_id_in(place, place.thread), aimed_id_in(place, place.thread)):
+            with contextlib.suppress(KeyError):
+                await self.journal.goal(id)
+                return True
+        return await self.rooms.posted(place, place.thread) is not None
+
     def name(self, goal: Goal) -> str:
         """`G12`."""
         return self.manner.texts("goal", number=goal.number)
@@ -143,7 +166,8 @@ class Desk:
 
     async def opened_by(self, message: Incoming) -> Goal | None:
         """The live goal that a message opened, or that somebody made of it; no ask."""
-        for id in (goal_id(message), aimed_id(message, message.id)):
+        place = message.place
+        for id in (goal_id(message), aimed_id_in(place, message.id)):
             try:
                 goal = await self.journal.goal(id)
             except KeyError:

@@ -17,6 +17,7 @@ from bot.errors import BadInput
 from bot.goals.events import ObjectiveEdited
 from bot.ports.chat import edit_of
 from bot.ports.journal import Content
+from bot.ports.mail import Thread
 
 
 class Edits:
@@ -42,9 +43,8 @@ class Edits:
             "new": views.quoted(content.text),
         }
         # What is said about it is said in the goal's own thread.
-        place = heard.message.place
-        opened = replace(place, thread=place.thread or edit_of(heard.message))
-        near = replace(heard, thread=await desk.rooms.thread(opened))
+        home = Thread(goal.session, await desk.doors.home(goal.session), goal.id)
+        near = replace(heard, thread=home)
         if may(Act.EDIT, heard.roles, is_owner=heard.is_owner_of(goal), room=heard.room):
             text = texts("said.edited", goal=desk.name(goal), **both)
             edited = ObjectiveEdited(heard.person, content.hash)

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Final
 
 from bot.goals.goal import Goal
-from bot.ports.chat import Incoming, Speaker
+from bot.ports.chat import Incoming, Place, Speaker
 from bot.ports.mail import Thread
 from bot.ports.people import Role
 from bot.ports.plain import printable
@@ -51,16 +51,18 @@ def named_plainly(speaker: Speaker) -> Speaker:
 
 def goal_id(message: Incoming) -> str:
     """The id of the goal that a message opens: a message opens one goal, however often it is read."""
-    identity = f"{message.place.network}\0{message.place.workspace}\0{message.id}"
+    return goal_id_in(message.place, message.id)
+
+
+def goal_id_in(place: Place, message: str) -> str:
+    """The same by the message's id and any place of its account."""
+    identity = f"{place.network}\0{place.workspace}\0{message}"
     return "g" + sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
-def aimed_id(at: Incoming, message: str, count: int = 1) -> str:
-    """The id of the goal that is made of a message by aiming at it, for the `count`-th time.
-
-    `at` says where: anything that came from the same account of the network.
-    """
-    return goal_id(replace(at, id=f"aimed:{count}:{message}"))
+def aimed_id_in(place: Place, message: str, count: int = 1) -> str:
+    """The id of the goal that is made of a message by aiming at it, for the `count`-th time."""
+    return goal_id_in(place, f"aimed:{count}:{message}")
 
 
 def reference(of: str) -> str:

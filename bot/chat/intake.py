@@ -243,15 +243,12 @@ class Intake:
         is_claim = word.lower() == "claim" and len(code.split()) == 1 and heard.thread is None
         if is_claim and await self._desk.allow_list.members.is_direct(message.place):
             return Command(VERBS["claim"], text=code.strip())
+        if heard.thread is not None:
+            mention = await self._desk.mention_in(heard.thread.place)
+            return parse(message.text, texts, in_thread=True, mention=mention)
         is_direct = await self._desk.is_direct(message.place)
-        is_main = heard.thread is not None and not heard.thread.place.thread
-        return parse(
-            message.text,
-            texts,
-            in_thread=heard.thread is not None,
-            mention="always" if is_main and not is_direct else heard.room.mention,
-            is_direct=is_direct,
-        )
+        mention = heard.room.mention
+        return parse(message.text, texts, in_thread=False, mention=mention, is_direct=is_direct)
 
     async def _act(self, heard: Heard, said: Said) -> None:
         if await self._commands.pick(heard, heard.message.text.strip()):

@@ -229,10 +229,20 @@ class PeopleCommands:
             return
         roles = await self._desk.allow_list.of(found.message)
         room = self._desk.allow_list.settings(message.place)
-        thread = await self._desk.rooms.thread(found.message.place)
-        is_in_thread = bool(found.message.place.thread) and thread is not None
-        is_direct = await self._desk.is_direct(found.message.place)
-        key = why_untaken(found, roles, room, texts, in_thread=is_in_thread, is_direct=is_direct)
+        place = found.message.place
+        thread = await self._desk.rooms.thread(place)
+        has_goal = thread is not None and bool(place.thread or thread.goal)
+        key = why_untaken(
+            found,
+            roles,
+            room,
+            texts,
+            in_thread=has_goal,
+            mention=await self._desk.mention_in(thread.place)
+            if thread and has_goal
+            else room.mention,
+            is_direct=not has_goal and await self._desk.is_direct(place),
+        )
         name = found.message.speaker.name
         await self._desk.answer(heard, texts(f"said.why.{key}", name=name, why=found.why))
 

@@ -18,7 +18,7 @@ from bot.chat.cards import closed, number_in
 from bot.chat.commands import Commands
 from bot.chat.desk import Desk
 from bot.chat.facts import Facts
-from bot.chat.heard import Heard, aimed_id, goal_id
+from bot.chat.heard import Heard, aimed_id_in, goal_id_in
 from bot.chat.parse import wanted
 from bot.chat.posts import words_of
 from bot.chat.rights import Act, Roles, may
@@ -169,10 +169,10 @@ class Reactions:
 
     async def _free_name(self, message: Incoming) -> str | None:
         """The id of the goal that aiming opens; None where the message has opened one."""
-        if await self._goal(goal_id(replace(message, id=message.reply_to))) is not None:
+        if await self._goal(goal_id_in(message.place, message.reply_to)) is not None:
             return None
         for one in count(1):
-            id = aimed_id(message, message.reply_to, one)
+            id = aimed_id_in(message.place, message.reply_to, one)
             goal = await self._goal(id)
             if goal is None:
                 return id
@@ -184,7 +184,7 @@ class Reactions:
         """The live goal that a reaction opened."""
         owner = await self._desk.rooms.person(reaction.place.network, reaction.speaker)
         for one in count(1):
-            goal = await self._goal(aimed_id(reaction, reaction.reply_to, one))
+            goal = await self._goal(aimed_id_in(reaction.place, reaction.reply_to, one))
             if goal is None:
                 break
             if not goal.is_final:

@@ -9,11 +9,11 @@ from bot.errors import BadInput
 from bot.ports.chat import reaction_of
 from bot.ports.doors import Heeded
 from bot.ports.people import Role
-from bot.ports.room_settings import RoomSettings
+from bot.ports.room_settings import Mention, RoomSettings
 
 Why = Literal[
-    "taken", "waiting", "failed", "stranger", "aside", "others", "unaddressed", "always", "may_not",
-    "reaction", "off", "bad", "empty",
+    "taken", "waiting", "failed", "stranger", "aside", "others", "unaddressed", "always", "before",
+    "may_not", "reaction", "off", "bad", "empty",
 ]  # fmt: skip
 
 
@@ -24,9 +24,14 @@ def why_untaken(
     texts: Texts,
     *,
     in_thread: bool,
+    mention: Mention,
     is_direct: bool = False,
 ) -> Why:
-    """The reason by the rights and settings as they are now; `taken` where there is none."""
+    """The reason by the rights and settings as they are now; `taken` where there is none.
+
+    `mention`: how the bot is addressed in that place; in a thread that was there before a goal came to
+    live in it, by name alone, whatever the room has.
+    """
     if heeded.state != "handled":
         return "failed" if heeded.state == "failed" else "waiting"
     text = heeded.message.text.strip()
@@ -41,12 +46,14 @@ def why_untaken(
     if heeded.message.is_aside and not is_command(text):
         return "others"
     try:
-        said = parse(text, texts, in_thread=in_thread, mention=room.mention, is_direct=is_direct)
+        said = parse(text, texts, in_thread=in_thread, mention=mention, is_direct=is_direct)
     except BadInput:
         return "bad"
     match said:
         case Talk():
-            return "always" if in_thread and room.mention == "always" else "unaddressed"
+            if not in_thread or mention != "always":
+                return "unaddressed"
+            return "always" if room.mention == "always" else "before"
         case Speech():
             return "taken" if may(Act.STEER, roles) else "may_not"
         case Command(verb=verb) if verb.name in ("", "reopen") and not room.goals:

@@ -42,6 +42,9 @@ ROOMS: Final[Mapping[str, str]] = {
     ),
     # Why.
     "said.why.others": "It spoke to others and not to me. Begin with `@headway` or `/goal`.",
+    "said.why.before": (
+        "Others talk there, too, so I take what is said to me by name: begin with `@headway` or `/goal`."
+    ),
     "said.why.reaction": (
         "Of reactions I take 🎯 under a message, and the signs under a card that is open."
     ),

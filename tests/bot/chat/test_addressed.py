@@ -39,6 +39,34 @@ async def test_an_answer_that_came_with_what_opens_a_goal_is_said_to_the_goal(ne
     assert goal.messages == 1
 
 
+async def test_in_a_thread_that_was_there_before_only_what_calls_the_bot_counts(net: Net) -> None:
+    await net.allow(BEN)
+    there = room("$theirs")
+    await net.say("what do you make of it, ben?", place=there)
+    await net.say("!goal write a haiku about tides", place=there)
+
+    talk = await net.say("I would not know", BEN, place=there)
+    [before] = await net.goals()
+    await net.say(f"@{NAME} use the word moon", BEN, place=there)
+    [steered] = await net.goals()
+    await net.say("why", BEN, place=there, reply_to=talk)
+    told = net.said("$theirs")[-1]
+    await net.say("pause", BEN, place=there)
+
+    assert (before.messages, steered.messages) == (0, 1)
+    assert told.startswith("Others talk there, too, so I take what is said to me by name:")
+    assert (await net.goals())[0].state is State.PAUSED
+
+
+async def test_where_the_bot_has_only_answered_it_is_spoken_to_by_name_still(net: Net) -> None:
+    there = room("$theirs")
+    await net.say("!goal list", place=there)
+
+    await net.say("thanks, and now to something else", place=there)
+
+    assert net.woken == []
+
+
 async def test_why_says_that_a_message_spoke_to_others(net: Net) -> None:
     id = await net.say("ben, look", is_aside=True)
 
