@@ -88,7 +88,9 @@ def take_back(tx: Transaction, removed: Removed) -> bool:
     _store(tx, removed, thread_of_message(tx, room, removed.id) or "", mail, room)
     wholes = [_text(tx, row) for row in said]
     made = list(_made(tx, removed.id, [*said, *opening], wholes))
-    blank([Change(session, hash, None) for session, hash, _ in made], tx)
+    taken = [(session, hash) for session, hash in tx.all(_AS, of_id=removed.id) if session != mail]
+    taken += [(session, hash) for session, hash, _ in made]
+    blank([Change(session, hash, None) for session, hash in taken], tx)
     texts = {one for one in (*wholes, *(one for _, _, one in made)) if one}
     for row in said:
         _blank(tx, row, texts)
