@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ DURABLE = ("fsync", "rename", "replace", "link", "unlink", "mkdir", "symlink")
 FORKS = "ignore:This process .*fork:DeprecationWarning"
 """Of Python 3.12, where other tests have left threads; the child is alone and never comes back."""
 PART = "drafts/part-1.txt"
+HASH = sha256(b"a,b\n").hexdigest()
+BLOB = f"files/{HASH[:2]}/{HASH}"
+"""A file that somebody gave."""
 
 
 def _nobody(step: str, done: int, total: int) -> None:
@@ -40,6 +44,10 @@ def state(tmp_path: Path) -> tuple[Settings, Kept]:
     kept = unpack(RELEASES[0], tmp_path / "state")
     settings = read_settings(state_dir=tmp_path / "state", database="")
     upgrade(settings, _nobody)
+    blob = settings.state_dir / BLOB
+    blob.parent.mkdir(parents=True, mode=0o700)
+    blob.write_bytes(b"a,b\n")
+    blob.chmod(0o600)
     return settings, kept
 
 
@@ -75,6 +83,9 @@ def test_a_backup_holds_database_files_and_settings_for_its_owner_alone(
     assert there == {
         "database",
         "database/headway.db",
+        "files",
+        f"files/{HASH[:2]}",
+        BLOB,
         "manifest.json",
         "settings.json",
         "workspaces",
@@ -106,6 +117,7 @@ def test_a_restore_gives_the_same_files_and_a_database_on_hold(
     assert (other.workspaces_dir / part).read_bytes() == (
         settings.workspaces_dir / part
     ).read_bytes()
+    assert (other.state_dir / BLOB).read_bytes() == b"a,b\n"
     assert stat.S_IMODE((other.state_dir / "headway.db").stat().st_mode) == 0o600
     assert stat.S_IMODE(other.state_dir.stat().st_mode) == 0o700
     assert not list(other.state_dir.rglob("*unfinished*"))
@@ -300,6 +312,7 @@ def test_a_restore_that_is_killed_at_any_step_leaves_what_does_not_start_or_is_o
         again = _restored(other, place, replaces or not is_as_it_was or _has_database(other))
         assert _held(other) == ["restore"]
         assert (other.workspaces_dir / part).exists()
+        assert (other.state_dir / BLOB).read_bytes() == b"a,b\n"
         assert again.report.goals["deciding"] == 1
         assert not list(other.state_dir.rglob("*unfinished*"))
 
