@@ -23,6 +23,7 @@ from adapters.matrix import crypto_store
 from adapters.matrix.errors import translated, unwrap
 from adapters.matrix.key_file import WrongPassphrase, locked, unlocked
 from adapters.matrix.mended import opens_more
+from adapters.matrix.sealing import claim_keys
 from bot.errors import BadSettings
 
 ALGORITHM: Final = "m.megolm.v1.aes-sha2"
@@ -44,7 +45,7 @@ async def keep_up(client: nio.AsyncClient) -> None:
         if client.should_query_keys:
             unwrap(await client.keys_query())
         if client.should_claim_keys:
-            unwrap(await client.keys_claim(client.get_users_for_key_claiming()))
+            await claim_keys(client, client.get_users_for_key_claiming())
             # Who has no key to give is not asked after every sync; the next trouble names it again.
             client.olm.wedged_devices.clear()
         for sent in await client.send_to_device_messages():

@@ -10,6 +10,7 @@ Rule 3: a message is not sent before every device that can have its key has it: 
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Final
 from uuid import uuid4
 
@@ -23,6 +24,25 @@ from bot.errors import Refused, Wait
 SOON_S: Final = 2.0
 """Until the next sync has told of a room what the homeserver knows."""
 NOT_FOUND: Final = "M_NOT_FOUND"
+ONE_TIME_KEY: Final = "signed_curve25519"
+
+
+async def claim_keys(client: nio.AsyncClient, devices: Mapping[str, Iterable[str]]) -> None:
+    """Begin a session with each of these devices that has a key left to give.
+
+    nio's own call breaks on any answer that is none.
+
+    Args:
+        devices: device ids, by user id.
+
+    Raises:
+        Wait, LoggedOut, Refused: as `errors.unwrap`.
+    """
+    wanted = {user: dict.fromkeys(ids, ONE_TIME_KEY) for user, ids in devices.items()}
+    what = "The keys of devices cannot be had"
+    answer = await call(client, "POST", "/keys/claim", {"one_time_keys": wanted}, what=what)
+    response = nio.KeysClaimResponse.from_dict({"one_time_keys": {}, **answer.body}, "")
+    await client.receive_response(unwrap(response))
 
 
 class Sealing:
@@ -87,11 +107,11 @@ class Sealing:
                 unwrap(await client.joined_members(room.room_id))
             if client.should_query_keys:
                 unwrap(await client.keys_query())
-            if not olm.should_share_group_session(room.room_id):
-                return
-            missing = client.get_missing_sessions(room.room_id)
-            if missing:
-                unwrap(await client.keys_claim(missing))
+        if not olm.should_share_group_session(room.room_id):
+            return
+        missing = client.get_missing_sessions(room.room_id)
+        if missing:
+            await claim_keys(client, missing)
         await self._share(room, olm)
         if not self._all_have_it(room, olm):
             raise Wait(

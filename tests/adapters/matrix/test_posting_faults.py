@@ -11,7 +11,7 @@ from adapters.matrix.errors import LoggedOut
 from bot.errors import OutcomeUnknown, Wait
 from bot.ports.chat import Outgoing, Place
 from tests.adapters.matrix.posting_bed import Poster, a_result, in_thread, poster
-from tests.peers.matrix_faults import Cut, Fault, Limited, MatrixFaults, Page, Revoked, faults
+from tests.peers.matrix_faults import Cut, Fault, Limited, MatrixFaults, Page, Revoked, Slow, faults
 from tests.peers.matrix_user import People
 from tests.peers.synapse import Synapse
 
@@ -84,6 +84,29 @@ async def test_a_limit_is_a_wait_as_long_as_the_server_says(
     assert first.value.retry_after_s == wait_s
     assert second.value.retry_after_s == pytest.approx(wait_s, abs=0.5)
     assert len(proxy.of("send")) == 1
+
+
+@pytest.mark.parametrize("skipped", [0, 1], ids=["claim", "give"])
+@pytest.mark.parametrize(
+    "fault", [Limited(100), Page(502), Page(200), Page(502, passes=True), Cut("middle")], ids=str
+)
+async def test_keys_that_were_not_taken_are_given_again_before_anything_is_said(
+    bot: Poster, proxy: MatrixFaults, matrix_people: People, fault: Fault, skipped: int
+) -> None:
+    ann = await asyncio.to_thread(matrix_people.login, bot.synapse, bot.ann)
+    room = await asyncio.to_thread(ann.create, encrypted=True, invite=[bot.account.user_id])
+    await bot.join(room)
+    place, message = Place("matrix", bot.account.user_id, room), "Done."
+    proxy.next_times("keys", *[Slow(0.0)] * skipped, fault)
+
+    with pytest.raises(Wait):
+        await bot.posting.send(a_result(place, "g1:settle", message))
+    said_before = bot.events(room)
+    await _delivered(bot, a_result(place, "g1:settle", message))
+
+    assert said_before == []
+    assert bot.client.access_token == bot.account.token
+    assert await asyncio.to_thread(ann.until_said, room, message)
 
 
 async def test_without_a_session_it_waits_and_its_place_is_kept(
