@@ -140,4 +140,4 @@ def _assert_handled_once(bot: MatrixBot, goal: MatrixGoal) -> None:
     database.close()
     assert len(messages) == 3
     assert {state for state, _ in messages} == {"handled"}
-    assert {state for (state,) in posts} <= {"sent", "dropped"}
+    assert {state for (state,) in posts} <= {"sent", "superseded"}

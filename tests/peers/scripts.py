@@ -12,6 +12,7 @@ read from its transcript, so a killed client goes on where it was.
 | `idles` | another reply each turn, no tool; continue |
 | `asks [WORDS..]` | asks a person, acts on the answer; complete |
 | `asks_slowly SECONDS` | as asks, each reply over SECONDS |
+| `gathers question|sign_off` | as asks_by_audit; then it names every `steer-N` heard |
 | `asks_by_audit question|sign_off` | a reply that the audit answers with needs_person, until a person spoke |
 | `waits SECONDS [KIND REF]` | asks for a wait, then finishes; complete |
 | `waits_by_audit SECONDS` | the audit parks it once; then complete |
@@ -168,6 +169,13 @@ def _asks_slowly(request: Request, arguments: list[str]) -> Answer:
 def _asks_by_audit(request: Request, arguments: list[str]) -> Answer:
     if _answering_results(request):
         return say(f"Turn {_turn(request)} of 9: here is what I would do.")
+    return call("glob", {"pattern": "**/*"})
+
+
+def _gathers(request: Request, arguments: list[str]) -> Answer:
+    heard = re.findall(r"\bsteer-\d+\b", "\n".join(user_texts(request)))
+    if _answering_results(request) or heard:
+        return say(f"Turn {_turn(request)} of 9: heard {' '.join(heard) or 'nothing'}.")
     return call("glob", {"pattern": "**/*"})
 
 
@@ -408,6 +416,7 @@ _SCRIPTS: dict[str, tuple[Part, Part]] = {
     "idles": (_idles, _continues),
     "asks": (_asks, _counted),
     "asks_slowly": (_asks_slowly, _counted),
+    "gathers": (_gathers, _needs_person),
     "asks_by_audit": (_asks_by_audit, _needs_person),
     "waits": (_waits, _counted),
     "waits_by_audit": (_asks_by_audit, _audits_wait),
