@@ -243,6 +243,11 @@ class Person:
         path = f"/rooms/{quote(room)}/send/{type}/t{next(_transactions)}"
         return str(self.do("PUT", path, content)["event_id"])
 
+    def tries(self, room: str, content: Json, type: str = "m.room.message") -> None:
+        """Send an event that the homeserver itself may refuse."""
+        path = f"/_matrix/client/v3/rooms/{quote(room)}/send/{type}/t{next(_transactions)}"
+        self.synapse.call("PUT", path, content, self.account.token)
+
     def say(self, room: str, body: str, **more: Any) -> str:
         """Say something."""
         return self.send(room, {"msgtype": "m.text", "body": body, **more})
