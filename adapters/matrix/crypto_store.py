@@ -230,6 +230,19 @@ def copied(folder: Path, account: Account) -> Iterator[nio.AsyncClient]:
             close(client)
 
 
+def forget_sessions(path: Path) -> None:
+    """Remove the Olm sessions from a copy that is for later: others go on with the original's.
+
+    One that is taken up at an earlier point encrypts what the other side takes for a replay, and so
+    loses the keys of rooms. Without any, new ones are made.
+
+    Raises:
+        sqlite3.Error: the file cannot be written.
+    """
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("DELETE FROM olmsessions")
+
+
 def look(folder: Path, account: Account) -> Mapping[str, str]:
     """The public keys of the device, off a copy. Raises NoCryptoStore."""
     with copied(folder, account) as client:

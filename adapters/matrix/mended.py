@@ -20,6 +20,7 @@ def mend(client: nio.AsyncClient) -> None:
     _replace(olm, "handle_key_verification", _leave_verification)
     _replace(olm, "_handle_key_requests", _give_no_key)
     _replace(olm, "decrypt", _Decrypt(olm))
+    _replace(olm, "_create_inbound_session", _NewSessions(olm))
     _replace(olm, "_should_accept_forward", _Forwards(olm))
     _replace(olm, "create_group_session", _RoomKeys(olm))
 
@@ -62,6 +63,28 @@ class _Decrypt:
         except vodozemac.SessionCreationException:
             self._olm._mark_device_for_unwedging(sender, sender_key)
             return None
+
+
+class _NewSessions:
+    """Sessions that another device begins.
+
+    It does so, too, where it could not read what we sent over the former one: with that the keys of
+    rooms are lost, which nio takes for given. They are given again with the next message.
+    """
+
+    def __init__(self, olm: Olm) -> None:
+        self._olm = olm
+        self._create = olm._create_inbound_session
+
+    def __call__(self, sender: str, sender_key: str, message: Any) -> Any:
+        session = self._create(sender, sender_key, message)
+        device = self._olm.device_store.device_from_sender_key(sender, sender_key)
+        if device is not None:
+            for outbound in self._olm.outbound_group_sessions.values():
+                if (sender, device.id) in outbound.users_shared_with:
+                    outbound.users_shared_with.discard((sender, device.id))
+                    outbound.shared = False
+        return session
 
 
 class _RoomKeys:

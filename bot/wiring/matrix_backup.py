@@ -28,7 +28,7 @@ def put_matrix(settings: Settings, folder: Path) -> None:
     file = matrix_account(settings)
     if file.stamp() is None:
         return
-    from adapters.matrix.crypto_store import copy_to, path_of
+    from adapters.matrix.crypto_store import copy_to, forget_sessions, path_of
 
     target = folder / FOLDER
     with file.alone():
@@ -42,6 +42,7 @@ def put_matrix(settings: Settings, folder: Path) -> None:
                 copy = path_of(target, card.device_id)
                 os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
                 copy_to(file.folder, card.device_id, copy)
+                forget_sessions(copy)
                 _flush(copy)
         except (OSError, sqlite3.Error) as error:
             raise StoreUnusable(

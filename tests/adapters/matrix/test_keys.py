@@ -3,14 +3,18 @@
 import asyncio
 import json
 import os
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import nio
 import pytest
+import vodozemac
+from nio.crypto import OlmDevice
 
 from adapters.matrix.cross_signing import new_seeds, publish
+from adapters.matrix.crypto_store import forget_sessions
 from adapters.matrix.key_file import locked, unlocked
 from adapters.matrix.keys import ask_for_key, export_keys, import_keys
 from bot.errors import BadSettings
@@ -61,6 +65,64 @@ async def test_a_broken_session_is_replaced_and_the_key_is_asked_for_again(
     await bot.until_read("this came over a broken session")
     await asyncio.to_thread(ann.text, room, "and this over the new one")
     await bot.until_read("and this over the new one")
+
+
+async def test_a_copy_of_the_keys_that_is_taken_up_later_is_understood_by_all(
+    synapse: Synapse, account: Account, ann: MatrixUser, tmp_path: Path
+) -> None:
+    folder, copy = tmp_path / "bot", tmp_path / "copy"
+    async with encrypted_bot(synapse, account, folder) as bot:
+        room = await _talking(ann, bot)
+        await bot.say(room, "before the copy")
+        shutil.copytree(folder, copy)
+        for store in copy.glob("*.db"):
+            forget_sessions(store)
+        bot.client.invalidate_outbound_session(room)
+        await bot.say(room, "after it")
+        await asyncio.to_thread(ann.until_said, room, "after it")
+    async with encrypted_bot(synapse, account, copy) as bot:
+        async with asyncio.timeout(20):
+            while room not in bot.client.rooms:
+                await asyncio.sleep(0.05)
+
+        await bot.say(room, "from the copy")
+        await asyncio.to_thread(ann.until_said, room, "from the copy")
+        await asyncio.to_thread(ann.text, room, "understood")
+        await bot.until_read("understood")
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_another_device_that_begins_anew_gets_the_keys_again(
+    bot: Bot, ann: MatrixUser, is_known: bool
+) -> None:
+    room = await _talking(ann, bot)
+    olm = bot.client.olm
+    assert olm
+    theirs = vodozemac.Account()
+    device = OlmDevice(
+        ann.user_id,
+        "NEW",
+        {"curve25519": theirs.curve25519_key.to_base64(), "ed25519": "not looked at"},
+    )
+    olm.device_store.add(device)
+    outbound = nio.crypto.OutboundGroupSession()
+    outbound.users_shared_with.add((ann.user_id, "NEW"))
+    outbound.shared = True
+    olm.outbound_group_sessions[room] = outbound
+    olm.account.generate_one_time_keys(1)
+    known = olm.account.one_time_keys["curve25519"]
+    key = next(iter(known.values())) if is_known else vodozemac.Sas().public_key.to_base64()
+    session = theirs.create_outbound_session(
+        vodozemac.Curve25519PublicKey.from_base64(olm.account.identity_keys["curve25519"]),
+        vodozemac.Curve25519PublicKey.from_base64(key),
+    )
+
+    begun: Any = session.encrypt(b"{}").to_pre_key()
+    olm.decrypt(ann.user_id, device.curve25519, begun)
+
+    assert not outbound.shared
+    assert not outbound.users_shared_with
+    assert (device in olm.wedged_devices) is not is_known
 
 
 async def test_a_key_given_again_does_not_take_the_place_of_one_that_opens_more(
