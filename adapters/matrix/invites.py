@@ -23,10 +23,9 @@ import nio
 
 from adapters.matrix import wire
 from adapters.matrix.parse import is_id
-from adapters.matrix.patience import Patience, pause_s
+from adapters.matrix.patience import pause_s
 from adapters.matrix.reading import Json, events_of, rooms_of
-from adapters.matrix.session import SessionReplaced
-from bot.errors import HeadwayError, Refused, Wait
+from bot.errors import HeadwayError, Refused
 from bot.ports.chat import Speaker
 from bot.ports.clock import Clock
 
@@ -65,14 +64,13 @@ class Invites:
     def __init__(
         self,
         client: nio.AsyncClient,
-        patience: Patience,
         clock: Clock,
         *,
         may_invite: MayInvite,
         is_claim_open: IsClaimOpen,
         members_of: Callable[[str], Awaitable[frozenset[str]]],
     ) -> None:
-        self._client, self._patience, self._clock = client, patience, clock
+        self._client, self._clock = client, clock
         self._may_invite, self._is_claim_open = may_invite, is_claim_open
         self._members_of = members_of
         self._open: dict[str, _Open] = {}
@@ -92,7 +90,7 @@ class Invites:
 
     async def run(self) -> None:
         """Answer what is open, first what a former process left, until cancelled."""
-        await self._patience.asked(self._look, "The open invitations are read", takes_no=True)
+        await self._look_up()
         while True:
             self._news.clear()
             for room in list(self._open):
@@ -101,6 +99,19 @@ class Invites:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._rest_s()):
                     await self._news.wait()
+
+    async def _look_up(self) -> None:
+        failures = 0
+        while True:
+            try:
+                await self._look()
+            except HeadwayError as error:
+                # A session that has ended is renewed by who listens, and by nobody beside.
+                failures += 1
+                log.info("The open invitations are looked up later: %s", error)
+                await self._clock.sleep(pause_s(failures, error))
+            else:
+                return
 
     async def _look(self) -> None:
         """Only a first sync shows every open invitation; with all else left out it is small."""
@@ -127,8 +138,6 @@ class Invites:
             return
         try:
             await self._answer(opened.invitation)
-        except SessionReplaced:
-            raise
         except HeadwayError as error:
             if isinstance(error, Refused):
                 # It was taken back, or we are banned there.
@@ -167,7 +176,7 @@ class Invites:
                 return
             for room in list(self._claims):
                 await self._settle(room)
-        except Wait as error:
+        except HeadwayError as error:
             log.info("Rooms of a claim are looked at later: %s", error)
 
     async def _settle(self, room: str) -> None:

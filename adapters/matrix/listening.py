@@ -101,7 +101,6 @@ def listening(
         members=members,
         invites=Invites(
             client,
-            patience,
             clock,
             may_invite=wishes.may_invite,
             is_claim_open=wishes.is_claim_open,

@@ -8,6 +8,7 @@ from typing import Any
 import nio
 import pytest
 
+from adapters.matrix.reading import Reader, Taken
 from bot.ports.chat import Incoming, RoomLost
 from tests.adapters.matrix.listening_bed import Ledger, WallClock, ear, person
 from tests.peers.matrix_user import MatrixUser, People
@@ -22,6 +23,24 @@ class Shifted(WallClock):
     def now(self) -> float:
         """Now, and that much more."""
         return super().now() + self.ahead_s
+
+
+class LateKeys:
+    """Keeps what comes to the device from a reader, as a homeserver that is slow with it does."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.are_late = True
+        self._held: list[Any] = []
+        self._take = reader.take
+        setattr(reader, "take", self.take)  # noqa: B010
+
+    async def take(self, answer: Any) -> Taken:
+        """Take the answer, later with all that was kept from before."""
+        events = answer.get("to_device", {}).get("events", [])
+        self._held.extend(events)
+        given = [] if self.are_late else self._held
+        self._held = self._held if self.are_late else []
+        return await self._take({**answer, "to_device": {"events": given}})
 
 
 async def encrypted_room(ann: MatrixUser, bot: str) -> str:
@@ -127,31 +146,23 @@ async def test_a_key_that_comes_later_opens_what_waited_in_its_order(
 ) -> None:
     bot, ledger = synapse.register("bot"), Ledger()
     ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
-    other = synapse.login(bot)
     async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
         await hears.settled()
         room = await encrypted_room(ann, bot.user_id)
         await hears.until(lambda: room in hears.client.rooms)
         await asyncio.to_thread(ann.until_member, room, bot.user_id)
-        await asyncio.to_thread(ann.text, room, "readable")
-        await hears.until(lambda: "readable" in ledger.texts)
-        olm = hears.client.olm
-        assert olm is not None
-        kept = olm.inbound_group_store._entries.pop(room)
-        _answered_by_nobody(hears.client)
+        late = LateKeys(hears.syncing._parts.reader)
         await asyncio.to_thread(ann.text, room, "sealed 1")
         await asyncio.to_thread(ann.text, room, "sealed 2")
         await hears.until(lambda: len(ledger.sealed_now) == 2)
-        olm.inbound_group_store._entries[room] = kept
-        session = next(iter(next(iter(kept.values()))))
+        late.are_late = False
+        await hears.until(lambda: "sealed 2" in ledger.texts)
+        await asyncio.to_thread(ann.text, room, "open")
+        await hears.until(lambda: "open" in ledger.texts)
 
-        found = hears.syncing._parts.sealed.openable(frozenset({session}))
-
-    assert [one.read.source["content"]["body"] for one in found if one.read] == [
-        "sealed 1",
-        "sealed 2",
-    ]
-    assert other.token
+    assert ledger.texts == ["sealed 1", "sealed 2", "open"]
+    assert not ledger.sealed_now
+    assert not hears.told
 
 
 async def test_a_message_that_nobody_can_read_is_given_up_after_a_week(
