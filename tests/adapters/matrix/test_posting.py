@@ -255,6 +255,56 @@ async def test_a_status_that_somebody_removed_is_told_anew_once(bot: Poster) -> 
     assert after == anew
 
 
+async def test_a_status_in_the_same_state_is_told_again_after_a_minute(bot: Poster) -> None:
+    place = await bot.room()
+    remote = await bot.posting.send(a_status(place, "g1:status:1", "looking"))
+
+    with pytest.raises(Wait) as waits:
+        await bot.posting.send(a_status(place, "g1:status:2", "writing", edits=remote))
+
+    assert waits.value.retry_after_s == pytest.approx(60.0, abs=10.0)
+    assert len(bot.events(place.room)) == 1
+
+
+async def test_after_a_hundred_edits_a_new_status_message_is_begun_once(bot: Poster) -> None:
+    place = await bot.room()
+    remotes = [await bot.posting.send(a_status(place, "g1:status:0", "looking"))]
+
+    for n in range(1, 103):
+        word = "Working" if n % 2 else "Evaluating"
+        status = a_status(place, f"g1:status:{n}", f"{n}", edits=remotes[-1], word=word)
+        if n == 1:
+            status = replace(status, shape=replace(status.shape, word="Waiting"))
+        remotes.append(await bot.posting.send(status))
+
+    assert len(set(remotes)) == 2
+    assert remotes.index(remotes[-1]) == 101
+
+
+async def test_a_long_answer_is_whole_and_a_notice(bot: Poster) -> None:
+    place = await bot.room()
+    text = "\n".join(f"line {n}" for n in range(1000))
+
+    await bot.posting.send(Outgoing("reply:1", place, Shape("", "", body=text), silent=True))
+
+    [event] = bot.events(place.room)
+    assert event["content"]["msgtype"] == "m.notice"
+    assert event["content"]["body"] == text
+    assert "m.relates_to" not in event["content"]
+
+
+async def test_a_root_leads_back_to_the_message_because_of_which_it_is_there(bot: Poster) -> None:
+    place = await bot.room()
+    asked = bot.say(place.room, "!goal mend it")
+    shape = Shape("", "", body="G13", origin=asked)
+
+    await bot.posting.send(Outgoing("root:1", place, shape, silent=True))
+
+    [event] = bot.events(place.room)
+    link = f'href="https://matrix.to/#/{place.room}/{asked}"'
+    assert link in event["content"]["formatted_body"]
+
+
 async def test_a_room_of_others_is_refused(bot: Poster) -> None:
     place = replace(await bot.room(), room="!not:there")
 
