@@ -10,7 +10,8 @@ import pytest
 
 from adapters.matrix.reading import Reader, Taken
 from bot.ports.chat import Incoming, RoomLost
-from tests.adapters.matrix.listening_bed import Ledger, WallClock, ear, person
+from tests.adapters.matrix.encrypted_bot import client_of
+from tests.adapters.matrix.listening_bed import Ledger, Person, WallClock, ear, person
 from tests.peers.matrix_user import MatrixUser, People
 from tests.peers.synapse import Synapse
 
@@ -266,3 +267,51 @@ async def test_a_strangers_broken_message_to_the_device_makes_nobody_deaf(
 def _answered_by_nobody(client: nio.AsyncClient) -> None:
     """Keys that are asked for do not come: as where the other client does not answer."""
     setattr(client.olm, "_should_accept_forward", lambda *_: False)  # noqa: B010
+
+
+async def test_whatever_is_inside_an_encrypted_event_makes_nobody_deaf(
+    synapse: Synapse, tmp_path: Path
+) -> None:
+    bot, ledger = synapse.register("bot"), Ledger()
+    account = synapse.register("mallory")
+    mallory, room = Person(synapse, account), ""
+    client = client_of(synapse, account, tmp_path / "mallory")
+    wish = {"type": "m.room.encryption", "content": {"algorithm": "m.megolm.v1.aes-sha2"}}
+    async with ear(synapse, bot, tmp_path / "store", ledger, invited=[mallory.id]) as hears:
+        await hears.settled()
+        room = mallory.create(bot.user_id, initial_state=[wish])
+        await hears.until(lambda: room in hears.client.rooms)
+        await hears.settled()
+        await client.keys_upload()
+        await client.sync(timeout=0, full_state=True)
+        # Shares the session's key with the bot's device.
+        await client.room_send(
+            room, "m.room.message", {"msgtype": "m.text", "body": "first"},
+            ignore_unverified_devices=True,
+        )  # fmt: skip
+        assert client.olm is not None
+        said = {"msgtype": "m.text", "body": "inner"}
+        for inner in (
+            {"type": "m.room.message", "content": said, "unsigned": 5},
+            {"type": "m.room.message", "content": said, "unsigned": None},
+            {"type": "m.room.encrypted", "content": {}},
+            {"type": "m.room.member", "content": {"membership": "join"}, "state_key": "@eve:x"},
+            {"type": "m.room.message", "content": []},
+            {"type": 3, "content": {}},
+            {},
+        ):
+            sealed = client.olm.group_encrypt(room, inner)
+            mallory.send(room, sealed, "m.room.encrypted")
+        await client.room_send(
+            room, "m.room.message", {"msgtype": "m.text", "body": "last"},
+            ignore_unverified_devices=True,
+        )  # fmt: skip
+        await hears.until(lambda: "last" in ledger.texts)
+
+        assert set(hears.client.rooms[room].users) == {bot.user_id, mallory.id}
+    await client.close()
+    assert client.store is not None
+    client.store.database.close()
+
+    assert set(ledger.texts) <= {"first", "inner", "last"}
+    assert not ledger.sealed_now
