@@ -87,6 +87,9 @@ class Session:
         self._tries = 0
         self._early_at = 0.0
         self._renewing = asyncio.Lock()
+        self._renewals = 0
+        self._is_dead = False
+        """The homeserver said of this token that it is not valid."""
 
     @property
     def account(self) -> Account:
@@ -116,10 +119,14 @@ class Session:
         Raises:
             SessionReplaced: the account file holds another account now.
         """
+        seen = self._renewals
         async with self._renewing:
+            if self._renewals != seen:
+                # Whoever else met the same end has renewed it meanwhile.
+                return
             self._hold_back()
             self.client.access_token = ""
-            self._is_checked = False
+            self._is_checked = self._is_dead = False
             if (
                 self._renewed_at is not None
                 and self._since(self._renewed_at) > self._pace.settled_s
@@ -128,6 +135,7 @@ class Session:
             while not await self._renewed():
                 self._tries += 1
             self._renewed_at = time.monotonic()
+            self._renewals += 1
 
     async def mended(self, error: ByOperator) -> None:
         """Say why the bot is deaf, and return once it is worth another try: `ready` comes next."""
@@ -154,7 +162,11 @@ class Session:
             if self._stamp is None:
                 raise _none()
             async with Homeserver.at(self._account.homeserver) as server:
-                return await self._by_refresh(server) or await self._by_password(server)
+                return (
+                    await self._is_alive(server)
+                    or await self._by_refresh(server)
+                    or await self._by_password(server)
+                )
         except SessionReplaced:
             raise
         except Wait as error:
@@ -167,6 +179,19 @@ class Session:
             self._deaf(str(error))
             await self._rest(self._pace.longest_s)
         return False
+
+    async def _is_alive(self, server: Homeserver) -> bool:
+        """Whether the token is good: what was refused may have been sent with the one before."""
+        token = self._account.access_token
+        if self._is_dead or not token:
+            return False
+        try:
+            await server.whoami(token)
+        except LoggedOut:
+            self._is_dead = True
+            return False
+        self.client.access_token = token
+        return True
 
     async def _by_refresh(self, server: Homeserver) -> bool:
         token = self._account.refresh_token
@@ -320,7 +345,7 @@ class Session:
 
     def _deaf(self, why: str) -> None:
         if why != self.trouble:
-            log.warning("Matrix is not heard: %s", why)
+            log.info("Matrix is not heard: %s", why)
         self.trouble = why
         self._ways.deaf(why)
 

@@ -91,7 +91,7 @@ async def _rest(file: AccountFile, wait_s: float, look_s: float) -> None:
 
 
 def _tell(deaf: Callable[[str], None], error: HeadwayError) -> None:
-    log.warning("Matrix is not heard: %s", error)
+    log.info("Matrix is not heard: %s", error)
     deaf(str(error))
 
 

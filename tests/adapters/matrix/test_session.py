@@ -85,6 +85,26 @@ async def test_a_revoked_token_is_renewed_by_password_on_the_same_device(
     assert renewed.device_id == account.device_id
 
 
+async def test_two_who_meet_the_same_end_renew_the_session_once(
+    synapse: Synapse, tmp_path: Path
+) -> None:
+    file, user = account_file(tmp_path), synapse.register("bot")
+    account = (await logged_in(file, synapse, user)).account
+    async with open_session(file, Ways(pace=QUICK)) as session:
+        synapse.log_out(account.access_token)
+        both = [asyncio.create_task(session.renew()) for _ in range(2)]
+        await _until(lambda: session.trouble != "")
+
+        await logged_in(account_file(tmp_path), synapse, user)
+        await asyncio.wait_for(asyncio.gather(*both), 5)
+        # Of a request that was on its way when the token changed.
+        await asyncio.wait_for(session.renew(), 5)
+        await session.ready()
+
+        assert unwrap(await session.client.whoami()).device_id == account.device_id
+        assert session.trouble == ""
+
+
 async def test_a_device_that_was_deleted_comes_back_with_its_keys(
     synapse: Synapse, tmp_path: Path
 ) -> None:
