@@ -45,7 +45,8 @@ def _is_log(node: ast.AST) -> bool:
 def keys_used() -> tuple[set[str], set[str]]:
     """Keys written out in the source, and the fixed beginnings of those put together there."""
     whole, beginnings = set(), set()
-    for path in [*SOURCES, *(ROOT / "bot/cli").glob("*.py")]:
+    more = [*(ROOT / "bot/cli").glob("*.py"), *(ROOT / "bot/wiring").glob("*.py")]
+    for path in [*SOURCES, *more]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 whole.add(node.value)
