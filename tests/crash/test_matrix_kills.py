@@ -67,11 +67,13 @@ def test_killed_at(
     synapse: Synapse, proxy: MatrixFaults, ann: MatrixUser,
 ) -> None:  # fmt: skip
     bot = matrix_bot(tmp_path, api, synapse, url=proxy.url)
+    if point in INSIDE:
+        bot.command = command(point, count)
+    else:
+        _arm(bot, proxy, point, count)
     with _kept_alive(bot) as deaths:
         bot.allow(ann.user_id, "admin")
         room = shared_room(ann, bot, encrypted=encrypted)
-        # From here on: what the room's making sends is no part of the story.
-        _arm(bot, proxy, point, count)
 
         goal = bot.asked(ann, room, "!goal !script asks")
         goal.until_posted("decision", STORY_S)
@@ -89,11 +91,6 @@ def test_killed_at(
 
 
 def _arm(bot: MatrixBot, proxy: MatrixFaults, point: str, count: int) -> None:
-    if point in INSIDE:
-        bot.stop()
-        bot.command = command(point, count)
-        bot.start()
-        return
     passed = itertools.count(1)
     at: Moment = "request" if point == "request sent" else "done"
 

@@ -65,9 +65,12 @@ class PlainUser:
 
     def send(self, room: str, type: str, content: Json) -> str:
         """Any event, in plain."""
-        txn = f"{time.time_ns()}.{next(_ids)}"
-        path = f"/rooms/{quote(room)}/send/{type}/{txn}"
-        return str(self.call("PUT", path, content)["event_id"])
+        return str(self.call("PUT", _sending(room, type), content)["event_id"])
+
+    def offer(self, room: str, type: str, content: Json) -> bool:
+        """Any event, in plain; whether the homeserver took it."""
+        path = f"{API}{_sending(room, type)}"
+        return self.server.call("PUT", path, content, self.account.token).status == 200
 
     def until_joined(self, room: str, user: str, timeout_s: float = 20.0) -> None:
         """Wait until somebody is in the room."""
@@ -95,6 +98,10 @@ class PlainUser:
             event for event in self.events(room)
             if event["type"] in types and sender in ("", event["sender"])
         ]  # fmt: skip
+
+
+def _sending(room: str, type: str) -> str:
+    return f"/rooms/{quote(room)}/send/{type}/{time.time_ns()}.{next(_ids)}"
 
 
 def key_of(event: Json) -> str:
