@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import nio
-
-from adapters.matrix import cross_signing, media
+from adapters.matrix import media
 from adapters.matrix.account import Account, AccountFile
-from adapters.matrix.cross_signing import Seeds
+from adapters.matrix.cross_signing import Identity, Seeds
 from adapters.matrix.errors import LoggedOut
 from adapters.matrix.listening import Wishes, listening
 from adapters.matrix.members import RoomMembers
@@ -161,7 +159,7 @@ class MatrixChat:
 
         wishes = replace(self.wishes, fetch=fetch)
         syncing = listening(session, kept.positions, kept.clock, wishes, members=members)
-        verifier = self._verifier(client, session.account)
+        verifier = Verifier(client, self._may_verify, master_key=partial(_master_key, session))
         syncing.overhear_to_device.append(verifier.on_to_device)
         syncing.overhear_in_room.append(partial(_overhear, verifier))
         verifying = asyncio.create_task(verifier.run(), name="verifying")
@@ -175,12 +173,13 @@ class MatrixChat:
             with contextlib.suppress(asyncio.CancelledError):
                 await posting.close()
 
-    def _verifier(self, client: nio.AsyncClient, account: Account) -> Verifier:
-        master_key = ""
-        if account.seeds:
-            seeds = Seeds.of_text(account.seeds)
-            master_key = cross_signing.Identity(account.user_id, seeds).master_key
-        return Verifier(client, self._may_verify, master_key=master_key)
+
+def _master_key(session: Session) -> str:
+    """The public one of the bot's identity; empty while it has none."""
+    account = session.account
+    if not account.seeds:
+        return ""
+    return Identity(account.user_id, Seeds.of_text(account.seeds)).master_key
 
 
 async def _seen(

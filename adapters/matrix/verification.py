@@ -92,7 +92,7 @@ class Verifier:
         client: nio.AsyncClient,
         may_verify: MayVerify,
         *,
-        master_key: str = "",
+        master_key: Callable[[], str] = str,
         now: Callable[[], float] = time.time,
     ) -> None:
         """Takes verification out of nio's hands.
@@ -100,12 +100,12 @@ class Verifier:
         Args:
             client: logged in, with its crypto store.
             may_verify: whether a user is on the list.
-            master_key: the public one of the bot's identity; empty without cross-signing.
+            master_key: gives the public one of the bot's identity; empty without cross-signing.
             now: seconds since the epoch.
         """
         self._client = client
         self._may_verify = may_verify
-        self._master_key = master_key
+        self._key_of_identity = master_key
         self._now = now
         self._open: dict[Key, _Open] = {}
         self._heard: asyncio.Queue[Heard] = asyncio.Queue(MOST_QUEUED)
@@ -302,9 +302,9 @@ class Verifier:
         assert self._client.olm
         own = self._client.olm.account.identity_keys["ed25519"]
         keys = {f"ed25519:{self._device_id}": own}
-        return keys | (
-            {f"ed25519:{self._master_key}": self._master_key} if self._master_key else {}
-        )
+        if master := self._key_of_identity():
+            keys[f"ed25519:{master}"] = master
+        return keys
 
     async def _cancel(self, channel: Channel, cancelled: Cancelled) -> None:
         """Tell the other side that it is over; if even that fails, they run into their time limit."""

@@ -118,7 +118,7 @@ async def encrypted_bot(
         return user_id in invited
 
     master = Identity(account.user_id, seeds).master_key if seeds else ""
-    bot = Bot(client, Verifier(client, may_verify, master_key=master, **verifier), invited)
+    bot = Bot(client, Verifier(client, may_verify, master_key=lambda: master, **verifier), invited)
     if client.should_upload_keys:
         unwrap(await client.keys_upload())
 
