@@ -6,7 +6,7 @@ one field here, and may then come from each of them.
 """
 
 import os
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self
@@ -55,10 +55,14 @@ from bot.settings_sources import (
 )
 from bot.settings_values import (
     ModelPrice,
+    a_matrix_id,
+    a_zone,
+    an_address,
     default_key_file,
     default_state_dir,
     key_in,
     one_word,
+    without_negatives,
 )
 
 DAY_S: Final = 86_400
@@ -233,15 +237,12 @@ class Settings(BaseSettings):
     )
     matrix_homeserver: str = Field(
         default="",
-        description="Matrix server of the bot, example.org or a URL. `headway matrix login` sets up "
-        "an account without these four; with them the first start does, such as in a container.",
+        description="The bot's Matrix server, example.org or a URL. With these four the first start "
+        "logs in, in a container; otherwise `headway matrix login` does.",
     )
-    matrix_user: str = Field(
-        default="", description="The bot's full Matrix id, @headway:example.org."
-    )
+    matrix_user: str = Field(default="", description="The bot's Matrix id, @headway:example.org.")
     matrix_password: SecretStr = Field(
-        default=SecretStr(""),
-        description="Its password, by which a session that was ended is begun again.",
+        default=SecretStr(""), description="Its password; a session that was ended is begun again."
     )
     matrix_token: SecretStr = Field(
         default=SecretStr(""),
@@ -267,39 +268,22 @@ class Settings(BaseSettings):
     @field_validator("zone")
     @classmethod
     def _known_zone(cls, value: str) -> str:
-        if value:
-            try:
-                ZoneInfo(value)
-            except (KeyError, ValueError, OSError) as error:
-                raise ValueError(
-                    "no zone of that name is known, give one such as Europe/Berlin"
-                ) from error
-        return value
+        return a_zone(value)
 
     @field_validator("matrix_user")
     @classmethod
     def _full_id(cls, value: str) -> str:
-        localpart, _, server = value.partition(":")
-        if (value and not (localpart[:1] == "@" and len(localpart) > 1 and server)) or " " in value:
-            raise ValueError("give the full id, such as @headway:example.org")
-        return value
+        return a_matrix_id(value)
 
     @field_validator("private_listen", "public_listen")
     @classmethod
     def _address(cls, value: str) -> str:
-        host, _, port = value.rpartition(":")
-        is_port = port.isascii() and port.isdecimal() and int(port) < 65_536
-        if value and not value.removeprefix("unix:").startswith("/") and not (host and is_port):
-            raise ValueError("give an address and a port, such as 127.0.0.1:8377, or unix:/PATH")
-        return value
+        return an_address(value)
 
     @field_validator("limits")
     @classmethod
     def _none_negative(cls, value: Limits) -> Limits:
-        for name, number in asdict(value).items():
-            if number < 0:
-                raise ValueError(f"{name} should not be negative, as {number:g} is")
-        return value
+        return without_negatives(value)
 
     @model_validator(mode="after")
     def _renewed_in_time(self) -> Self:
@@ -410,11 +394,5 @@ def traced(config: Path | None = None, **flags: Any) -> tuple[Settings, dict[Lea
 
 
 __all__ = [
-    "FILE_NAME",
-    "PREFIX",
-    "ModelPrice",
-    "Settings",
-    "default_state_dir",
-    "read_settings",
-    "traced",
-]
+    "FILE_NAME", "PREFIX", "ModelPrice", "Settings", "default_state_dir", "read_settings", "traced",
+]  # fmt: skip

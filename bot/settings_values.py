@@ -1,13 +1,15 @@
 """Values that a setting may have which are more than a word or a number."""
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.errors import BadSettings
-from bot.goals.limits import MOST_USD
+from bot.goals.limits import MOST_USD, Limits
 from bot.goals.money import NANO, Price
 
 KEY_FILE: Final = "secret.key"
@@ -65,6 +67,42 @@ def one_word(text: str, where: str) -> str:
         f"{where} holds more than a key: white space inside, or letters that no key has. Put the "
         "key alone in its place."
     )
+
+
+def a_zone(value: str) -> str:
+    """A name of a time zone, or nothing. Raises ValueError."""
+    try:
+        if value:
+            ZoneInfo(value)
+    except (KeyError, ValueError, OSError) as error:
+        raise ValueError("no zone of that name is known, give one such as Europe/Berlin") from error
+    return value
+
+
+def an_address(value: str) -> str:
+    """Where something listens, or nothing. Raises ValueError."""
+    host, _, port = value.rpartition(":")
+    is_port = port.isascii() and port.isdecimal() and int(port) < 65_536
+    if value and not value.removeprefix("unix:").startswith("/") and not (host and is_port):
+        raise ValueError("give an address and a port, such as 127.0.0.1:8377, or unix:/PATH")
+    return value
+
+
+def a_matrix_id(value: str) -> str:
+    """A full Matrix id of a user, or nothing. Raises ValueError."""
+    localpart, _, server = value.partition(":")
+    is_one = localpart.startswith("@") and len(localpart) > 1 and server and " " not in value
+    if value and not is_one:
+        raise ValueError("give the full id, such as @headway:example.org")
+    return value
+
+
+def without_negatives(value: Limits) -> Limits:
+    """The limits, none of which is negative. Raises ValueError."""
+    for name, number in asdict(value).items():
+        if number < 0:
+            raise ValueError(f"{name} should not be negative, as {number:g} is")
+    return value
 
 
 class ModelPrice(BaseModel):

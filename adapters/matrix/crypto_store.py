@@ -199,14 +199,21 @@ def copy_to(folder: Path, device_id: str, target: Path) -> None:
     """Copy the file as it is at one moment, whether or not a process works with it.
 
     Raises:
-        sqlite3.Error: it cannot be read, or the copy not be written.
+        NoCryptoStore: it cannot be read, or the copy not be written.
     """
-    source = f"{path_of(folder, device_id).as_uri()}?mode=ro"
-    with (
-        closing(sqlite3.connect(source, uri=True, timeout=5)) as original,
-        closing(sqlite3.connect(target)) as copy,
-    ):
-        original.backup(copy)
+    path = path_of(folder, device_id)
+    try:
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        with (
+            closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)) as original,
+            closing(sqlite3.connect(target)) as copy,
+        ):
+            original.backup(copy)
+    except (OSError, sqlite3.Error) as error:
+        raise NoCryptoStore(
+            f"The Matrix keys in {path} cannot be copied ({error}). Mend the file's rights, or free "
+            "some space; `headway doctor` tells whether they are whole."
+        ) from error
 
 
 @contextmanager
@@ -222,6 +229,8 @@ def copied(folder: Path, account: Account) -> Iterator[nio.AsyncClient]:
         try:
             copy_to(folder, account.device_id, path_of(Path(name), account.device_id))
             client = _loaded(Path(name), account)
+        except NoCryptoStore:
+            raise
         except Exception as error:
             raise _torn(path, error) from error
         try:

@@ -28,6 +28,43 @@ app.add_typer(keys, name="keys")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Answer questions with yes.")]
+Server = Annotated[
+    str,
+    typer.Option(
+        "--homeserver", help="A server's name, example.org, or a URL.", show_default=False
+    ),
+]
+BotId = Annotated[
+    str, typer.Option("--user", help="The bot's id, @headway:example.org.", show_default=False)
+]
+PasswordFile = Annotated[
+    str | None,
+    typer.Option("--password-file", metavar="FILE", help="`-`: standard input. It is not kept."),
+]
+TokenFile = Annotated[
+    str | None,
+    typer.Option(
+        "--token-file", metavar="FILE", help="An access token that nobody else uses. `-` as above."
+    ),
+]
+Name = Annotated[
+    str, typer.Option("--name", help="What people see the bot called.", show_default=False)
+]
+Admin = Annotated[
+    str,
+    typer.Option(
+        "--admin", help="Your own id, @you:example.org: you may do all.", show_default=False
+    ),
+]
+NewDevice = Annotated[
+    bool, typer.Option("--new-device", help="Begin anew, where the keys are lost.")
+]
+ResetIdentity = Annotated[
+    bool,
+    typer.Option(
+        "--reset-identity", help="Replace an identity of another client; who verified it is warned."
+    ),
+]
 KeyFile = Annotated[Path, typer.Argument(metavar="FILE", help="As Element exports and imports it.")]
 PassphraseFile = Annotated[
     str | None, typer.Option("--passphrase-file", metavar="FILE", help="`-`: standard input.")
@@ -41,42 +78,14 @@ PassphraseFile = Annotated[
 )
 def login(
     context: typer.Context,
-    homeserver: Annotated[
-        str | None, typer.Option("--homeserver", help="A server's name, example.org, or a URL.")
-    ] = None,
-    user: Annotated[
-        str | None, typer.Option("--user", help="The bot's id, @headway:example.org.")
-    ] = None,
-    password_file: Annotated[
-        str | None,
-        typer.Option(
-            "--password-file", metavar="FILE", help="`-`: standard input. It is not kept."
-        ),
-    ] = None,
-    token_file: Annotated[
-        str | None,
-        typer.Option(
-            "--token-file",
-            metavar="FILE",
-            help="An access token that nobody else uses. `-` as above.",
-        ),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", help="What people see the bot called.")
-    ] = None,
-    admin: Annotated[
-        str | None, typer.Option("--admin", help="Your own id, @you:example.org: you may do all.")
-    ] = None,
-    new_device: Annotated[
-        bool, typer.Option("--new-device", help="Begin anew, where the keys are lost.")
-    ] = False,
-    reset_identity: Annotated[
-        bool,
-        typer.Option(
-            "--reset-identity",
-            help="Replace an identity of another client; who verified it is warned.",
-        ),
-    ] = False,
+    homeserver: Server = "",
+    user: BotId = "",
+    password_file: PasswordFile = None,
+    token_file: TokenFile = None,
+    name: Name = "",
+    admin: Admin = "",
+    new_device: NewDevice = False,
+    reset_identity: ResetIdentity = False,
     yes: Yes = False,
 ) -> None:
     """Log the bot in, also while it runs; the same user goes on with the same device."""
@@ -88,8 +97,8 @@ def login(
         user or settings.matrix_user,
         _read(password_file) or settings.matrix_password.get_secret_value(),
         _read(token_file) or settings.matrix_token.get_secret_value(),
-        name or "",
-        admin or "",
+        name,
+        admin,
         new_device,
         reset_identity,
         yes,

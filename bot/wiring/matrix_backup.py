@@ -7,7 +7,6 @@ account without keys is none. What opens them, the secret key, is not there.
 
 import os
 import shutil
-import sqlite3
 from pathlib import Path
 from typing import Final
 
@@ -40,11 +39,10 @@ def put_matrix(settings: Settings, folder: Path) -> None:
             _copied(file.path, target / FILE)
             if path_of(file.folder, card.device_id).exists():
                 copy = path_of(target, card.device_id)
-                os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
                 copy_to(file.folder, card.device_id, copy)
                 forget_sessions(copy)
                 _flush(copy)
-        except (OSError, sqlite3.Error) as error:
+        except OSError as error:
             raise StoreUnusable(
                 f"The Matrix keys in {file.folder} cannot be backed up ({error}). Mend the folder's "
                 "rights, or free some space; `headway doctor` tells whether they are whole."
