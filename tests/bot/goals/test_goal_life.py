@@ -60,6 +60,7 @@ from bot.goals.instructions import (
     OpenDecision,
     OpenWait,
     Post,
+    RemovePosts,
     ShowStatus,
     StopTurn,
 )
@@ -353,7 +354,7 @@ class GoalLife(RuleBasedStateMachine):
                 self.closed.add(name)
             case Post(key=key):
                 self.keys.append(key)
-            case ShowStatus() | Checkpoint() | StopTurn():
+            case ShowStatus() | RemovePosts() | Checkpoint() | StopTurn():
                 pass
 
     def _opens(self, opened: Wait | Decision) -> None:
