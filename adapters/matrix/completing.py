@@ -17,7 +17,17 @@ import nio
 
 from adapters.matrix import wire
 from adapters.matrix.invites import join, server_of
-from adapters.matrix.parse import NETWORK, Hearer, Json, file_of, moved_as, parse, thread_of
+from adapters.matrix.parse import (
+    NETWORK,
+    Hearer,
+    Json,
+    content_of,
+    file_of,
+    moved_as,
+    parse,
+    thread_of,
+    type_of,
+)
 from adapters.matrix.patience import LONGEST_S, Patience, pause_s
 from adapters.matrix.reading import Read, Reader, events_of
 from bot.errors import HeadwayError, Refused, StoreUnusable, Wait
@@ -38,6 +48,8 @@ log = logging.getLogger(__name__)
 TARGET: Final = "\N{DIRECT HIT}"
 """The reaction that makes a goal of a message."""
 FETCH_TRIES: Final = 4
+FETCH_S: Final = 120.0
+"""For all tries together: what is said after it waits."""
 FETCHED_AT_ONCE: Final = 4
 AUTHORS: Final = 5_000
 """Messages whose author is remembered, for edits of them."""
@@ -101,9 +113,8 @@ class Completing:
     async def move_behind(self, room: str, info: Json, hearer: Hearer) -> RoomMoved | None:
         """The move that a room which we have just joined ends, where the old room says so, too."""
         state = [*events_of(info, "state"), *events_of(info, "timeline")]
-        create = next((one for one in state if _type(one) == "m.room.create"), None)
-        content = create.get("content") if create is not None else None
-        before = content.get("predecessor") if isinstance(content, dict) else None
+        create = next((one for one in state if type_of(one) == "m.room.create"), None)
+        before = content_of(create).get("predecessor")
         old = before.get("room_id") if isinstance(before, dict) else None
         if create is None or not isinstance(old, str):
             return None
@@ -136,7 +147,8 @@ class Completing:
         if not isinstance(said, Incoming):
             return reacted
         text = self._edited(event, said, hearer) or said.text
-        return replace(reacted, text=text, place=replace(reacted.place, thread=_thread(event)))
+        thread = thread_of(content_of(event.source))
+        return replace(reacted, text=text, place=replace(reacted.place, thread=thread))
 
     def _edited(self, event: Read, said: Incoming, hearer: Hearer) -> str:
         """What the message says since its last edit, which the homeserver gives with it."""
@@ -172,10 +184,11 @@ class Completing:
             return message
         name = next((content[key] for key in ("filename", "body") if content.get(key)), "")
         try:
-            file = await self._fetched(content)
-        except HeadwayError as error:
+            async with asyncio.timeout(FETCH_S):
+                file = await self._fetched(content)
+        except (HeadwayError, TimeoutError) as error:
             log.warning("The file of %s cannot be fetched: %s", message.id, error)
-            note = self._unfetched(str(name), str(error))
+            note = self._unfetched(str(name), str(error) or f"It took more than {FETCH_S:.0f} s.")
             return replace(message, text=f"{message.text}\n\n{note}".strip())
         return message if file is None else replace(message, files=(file,))
 
@@ -210,12 +223,3 @@ class Completing:
         self._authors[id] = author
         while len(self._authors) > AUTHORS:
             self._authors.popitem(last=False)
-
-
-def _thread(read: Read) -> str:
-    content = read.source.get("content")
-    return thread_of(content) if isinstance(content, dict) else ""
-
-
-def _type(event: object) -> object:
-    return event.get("type") if isinstance(event, dict) else None

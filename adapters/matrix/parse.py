@@ -85,11 +85,21 @@ def parse(event: object, hearer: Hearer, *, is_sealed: bool = False) -> Arrival 
 
 def file_of(event: Json) -> Json | None:
     """The content of an event that brings a file, as `fetch` takes it; None for any other."""
-    content = _dict(event.get("content"))
-    if event.get("type") != "m.room.message" or _text(content.get("msgtype")) not in WITH_FILE:
+    content = content_of(event)
+    if type_of(event) != "m.room.message" or _text(content.get("msgtype")) not in WITH_FILE:
         return None
     has_bytes = _text(content.get("url")) or _text(_dict(content.get("file")).get("url"))
     return content if has_bytes and _relation(content).get("rel_type") != "m.replace" else None
+
+
+def type_of(event: object) -> object:
+    """What kind of event it says it is; None where it is none."""
+    return event.get("type") if isinstance(event, Mapping) else None
+
+
+def content_of(event: object) -> Json:
+    """The event's content; empty where it has none."""
+    return _dict(event.get("content")) if isinstance(event, Mapping) else {}
 
 
 def is_own_membership(event: Json, user: str) -> bool:
@@ -101,7 +111,7 @@ def membership(event: Json) -> tuple[str, str]:
     """(before, after) of a membership event; before is empty where it is not told."""
     unsigned = _dict(event.get("unsigned"))
     before = _dict(unsigned.get("prev_content")) or _dict(event.get("prev_content"))
-    after = _dict(event.get("content"))
+    after = content_of(event)
     return _text(before.get("membership")), _text(after.get("membership"))
 
 

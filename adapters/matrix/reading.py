@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import nio
 
-from adapters.matrix.parse import is_id
+from adapters.matrix.parse import content_of, is_id, type_of
 from bot.errors import Wait
 
 log = logging.getLogger(__name__)
@@ -89,12 +89,11 @@ class Reader:
 
     def has_key(self, room: str, event: Json) -> bool:
         """Whether the key of an encrypted event is here."""
-        content = _dict(event.get("content"))
-        return self._sender_key(room, content.get("session_id")) is not None
+        return self._sender_key(room, content_of(event).get("session_id")) is not None
 
     async def _take_room(self, room: str, info: Json) -> None:
         events = _list(_dict(info.get("timeline")).get("events"))
-        clear = [one for one in events if _dict(one).get("type") != ENCRYPTED]
+        clear = [one for one in events if type_of(one) != ENCRYPTED]
         whole = {**info, "timeline": {**_dict(info.get("timeline")), "events": clear}}
         what = f"the room {room}"
         if await self._give({"rooms": {"join": {room: whole}}}, what) is not None:
@@ -120,15 +119,17 @@ class Reader:
         return response
 
     def _open(self, event: dict[str, Any], room: str) -> Read | None:
-        content = dict(_dict(event.get("content")))
+        content = dict(content_of(event))
         if content.get("algorithm") != "m.megolm.v1.aes-sha2" or not is_id(event.get("event_id")):
             return None
         session = content.get("session_id")
-        if not isinstance(session, str) or self._client.olm is None:
+        if not is_id(session) or self._client.olm is None:
             return None
         # Both may be left out: they say nothing that the session does not.
-        content.setdefault("sender_key", self._sender_key(room, session) or "")
+        content["sender_key"] = content.get("sender_key") or self._sender_key(room, session)
         content.setdefault("device_id", "")
+        if content["sender_key"] is None:
+            raise nio.EncryptionError("The session's key is not here.")
         sealed = nio.Event.parse_event({**event, "content": content})
         if not isinstance(sealed, nio.MegolmEvent):
             return None

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 
 import nio
 
-from adapters.matrix.parse import NETWORK, is_id, said_at, thread_of
+from adapters.matrix.parse import NETWORK, content_of, is_id, said_at, thread_of
 from adapters.matrix.reading import Json, Read, Reader
 from bot.errors import HeadwayError
 from bot.ports.chat import Place, Speaker
@@ -98,8 +98,7 @@ class SealedEvents:
 
     def seal(self, event: Json, room: str) -> Sealed:
         """One that cannot be read, as it is to be stored."""
-        content = event.get("content")
-        session = content.get("session_id") if isinstance(content, dict) else ""
+        session = content_of(event).get("session_id")
         return Sealed(
             id=str(event["event_id"]),
             room=room,
@@ -113,7 +112,7 @@ class SealedEvents:
         for one in sealed:
             if one.id not in self._kept:
                 event = _event(one)
-                sender, thread = event.get("sender"), thread_of(_content(event))
+                sender, thread = event.get("sender"), thread_of(content_of(event))
                 sender = sender if is_id(sender) else ""
                 self._kept[one.id] = _Kept(one, str(sender), thread, self._clock.now())
                 self._unasked.append(one)
@@ -126,6 +125,10 @@ class SealedEvents:
     def is_kept(self, id: str) -> bool:
         """Whether it is one of them."""
         return id in self._kept
+
+    def of_room(self, room: str) -> list[str]:
+        """The ids of those of a room."""
+        return [id for id, one in self._kept.items() if one.sealed.room == room]
 
     def openable(self, keys: frozenset[str]) -> list[Opened]:
         """What can be read now, in order, and what is given up; `keys` came lately.
@@ -207,11 +210,6 @@ def _event(one: Sealed) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return event if isinstance(event, dict) else {}
-
-
-def _content(event: Json) -> Json:
-    content = event.get("content")
-    return content if isinstance(content, dict) else {}
 
 
 def _megolm(event: dict[str, Any], room: str) -> nio.MegolmEvent | None:

@@ -29,7 +29,7 @@ from adapters.matrix.invites import CLAIM, Invites
 from adapters.matrix.keys import keep_up
 from adapters.matrix.members import RoomMembers, is_space
 from adapters.matrix.mentions import Names
-from adapters.matrix.parse import NETWORK, Hearer, Json, is_own_membership, parse
+from adapters.matrix.parse import NETWORK, Hearer, Json, is_own_membership, parse, type_of
 from adapters.matrix.patience import Patience
 from adapters.matrix.reading import Read, Reader, Taken, events_of, position_of, rooms_of
 from adapters.matrix.rooms import has_just_joined, heard
@@ -247,6 +247,7 @@ class Syncing:
             if not is_lost and room in self._client.rooms:
                 self._lose(room, info, hearer, since, batch)
             self._client.rooms.pop(room, None)
+            batch.opened.extend(self._parts.sealed.of_room(room))
             yield
 
     async def _read_event(self, event: Json, room: str, batch: _Batch) -> Arrival | None:
@@ -317,7 +318,7 @@ class Syncing:
         for kind in ("join", "leave"):
             for room, info in rooms_of(answer, kind):
                 events = [*events_of(info, "state"), *events_of(info, "timeline")]
-                if any(_type(one) == "m.room.member" for one in events):
+                if any(type_of(one) == "m.room.member" for one in events):
                     self._parts.members.forget(room)
 
     def _hearer(self, room: str) -> Hearer:
@@ -350,7 +351,3 @@ def name_of(client: nio.AsyncClient, room: str, user: str) -> str:
 
 def _is_own(event: object, user: str) -> bool:
     return isinstance(event, dict) and is_own_membership(event, user)
-
-
-def _type(event: object) -> object:
-    return event.get("type") if isinstance(event, dict) else None

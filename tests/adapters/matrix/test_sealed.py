@@ -9,7 +9,7 @@ import nio
 import pytest
 
 from adapters.matrix.reading import Reader, Taken
-from bot.ports.chat import Incoming, RoomLost
+from bot.ports.chat import Changed, Incoming, Reacted, RoomLost
 from tests.adapters.matrix.encrypted_bot import client_of
 from tests.adapters.matrix.listening_bed import Ledger, Person, WallClock, ear, person
 from tests.peers.matrix_user import MatrixUser, People
@@ -164,6 +164,51 @@ async def test_a_key_that_comes_later_opens_what_waited_in_its_order(
     assert ledger.texts == ["sealed 1", "sealed 2", "open"]
     assert not ledger.sealed_now
     assert not hears.told
+
+
+async def test_edits_and_signs_in_an_encrypted_room_are_read_as_in_any(
+    synapse: Synapse, matrix_people: People, tmp_path: Path
+) -> None:
+    bot, ledger = synapse.register("bot"), Ledger()
+    ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
+    async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
+        await hears.settled()
+        room = await encrypted_room(ann, bot.user_id)
+        await hears.until(lambda: room in hears.client.rooms)
+        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        root = await asyncio.to_thread(ann.text, room, "the root")
+        said = await asyncio.to_thread(ann.text, room, "Fix the login", thread=root)
+        await hears.until(lambda: len(ledger.said) == 2)
+        await asyncio.to_thread(ann.edit, room, said, "Fix the logout")
+        await hears.until(lambda: len(ledger.said) == 3)
+        await asyncio.to_thread(ann.react, room, said, "\N{DIRECT HIT}\N{VARIATION SELECTOR-16}")
+        await hears.until(lambda: len(ledger.said) == 4)
+
+    _, message, changed, sign = ledger.said.values()
+    assert isinstance(message, Incoming)
+    assert isinstance(changed, Changed)
+    assert isinstance(sign, Reacted)
+    assert (message.id, message.place.thread) == (said, root)
+    assert (changed.id, changed.text) == (said, "Fix the logout")
+    assert (sign.text, sign.place.thread) == ("Fix the logout", root)
+
+
+async def test_what_waits_in_a_room_that_is_lost_is_let_go(
+    synapse: Synapse, tmp_path: Path
+) -> None:
+    bot, ann, ledger = synapse.register("bot"), person(synapse), Ledger()
+    room = ann.create(bot.user_id)
+    async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.id]) as hears:
+        await hears.until(lambda: room in hears.client.rooms)
+        content = {
+            "algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "AwgA", "session_id": "s",
+        }  # fmt: skip
+        ann.send(room, content, "m.room.encrypted")
+        await hears.until(lambda: ledger.sealed_now)
+        ann.act(room, "kick", user_id=bot.user_id)
+        await hears.until(lambda: not ledger.sealed_now)
+
+    assert [type(one) for one in ledger.said.values()] == [RoomLost]
 
 
 async def test_a_message_that_nobody_can_read_is_given_up_after_a_week(
