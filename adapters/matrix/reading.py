@@ -138,8 +138,21 @@ class Reader:
         source = getattr(opened, "source", None)
         if not isinstance(source, Mapping):
             return None
+        if self._is_of_another(content["sender_key"], event.get("sender")):
+            log.warning("An event of %s is encrypted by somebody else than it says", room)
+            return None
         outer = {name: event.get(name) for name in ("event_id", "sender", "origin_server_ts")}
         return Read({**source, **outer, "unsigned": event.get("unsigned")}, is_sealed=True)
+
+    def _is_of_another(self, sender_key: object, sender: object) -> bool:
+        """Whether the key is known as that of another user's device; nio does not look.
+
+        A homeserver could put one user's event under another's name (Matrix 1.17, "Validation of
+        incoming decrypted events").
+        """
+        devices = self._client.device_store
+        owners = {one.user_id for one in devices if one.curve25519 == sender_key}
+        return bool(owners) and sender not in owners
 
     def _sender_key(self, room: str, session: object) -> str | None:
         """Who has made a Megolm session whose key is here."""

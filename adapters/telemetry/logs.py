@@ -38,6 +38,8 @@ def configure(level: str, format: Format = "auto") -> None:
         root.addHandler(handler)
     handler.is_json = format == "json" or (format == "auto" and not sys.stderr.isatty())
     root.setLevel(level.upper())
+    # What it warns of (a key that has not come, a limit) is told by who uses it, with the mend.
+    logging.getLogger("nio").setLevel(max(root.level, logging.ERROR))
 
 
 def redact_with(redact: Callable[[str], str]) -> None:

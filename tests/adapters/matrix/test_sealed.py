@@ -4,6 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import nio
 import pytest
@@ -282,6 +283,30 @@ async def test_a_membership_inside_an_encrypted_event_changes_nothing(
 
     assert not any(isinstance(one, RoomLost) for one in ledger.said.values())
     assert len(ledger.said) == 1
+
+
+async def test_what_one_person_encrypted_is_not_taken_for_anothers_word(
+    synapse: Synapse, matrix_people: People, tmp_path: Path
+) -> None:
+    bot, eve, ledger = synapse.register("bot"), person(synapse), Ledger()
+    ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
+    async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
+        await hears.settled()
+        room = await encrypted_room(ann, bot.user_id)
+        await hears.until(lambda: room in hears.client.rooms)
+        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        said = await asyncio.to_thread(ann.text, room, "approve")
+        await hears.until(lambda: "approve" in ledger.texts)
+        path = f"/_matrix/client/v3/rooms/{quote(room)}/event/{quote(said)}"
+        event = synapse.done("GET", path, token=bot.token)
+        reader = Reader(hears.client)
+
+        own = reader.read(event, room)
+        forged = reader.read({**event, "sender": eve.id}, room)
+
+    assert own is not None
+    assert not own.is_shut
+    assert forged is None
 
 
 async def test_a_strangers_broken_message_to_the_device_makes_nobody_deaf(
