@@ -125,7 +125,7 @@ def logout(
         ),
     ] = None,
 ) -> None:
-    """End the bot's session there, and keep or remove its keys here."""
+    """End the session of a bot that is not running, and keep or remove its keys here."""
     from adapters.matrix.crypto_store import owned
     from adapters.matrix.login import log_out
     from bot.wiring.keys import matrix_account
@@ -140,11 +140,8 @@ def logout(
         keep_keys = typer.confirm(
             "Keep the device's keys here, so that a later login goes on with it?", default=True
         )
-    if keep_keys:
-        is_ended = asyncio.run(log_out(file, keeps_keys=True))
-    else:
-        with owned(file.folder):
-            is_ended = asyncio.run(log_out(file, keeps_keys=False))
+    with owned(file.folder):
+        is_ended = asyncio.run(log_out(file, keeps_keys=keep_keys))
     kept = "Its keys are kept." if keep_keys else "Nothing is left of it here."
     _say(f"{card.user_id} is logged out. {kept}")
     if not is_ended:

@@ -45,6 +45,11 @@ def account(settings: Settings) -> str:
     if found is None:
         return f"none yet; the next start logs {settings.matrix_user} in, as the settings say"
     check_store(file.folder, found)
+    if settings.matrix_user not in ("", found.user_id):
+        raise warning(
+            f"The account is {found.user_id}, and matrix_user says {settings.matrix_user}: the account "
+            "counts. To change it: headway matrix login"
+        )
     return f"{found.user_id}, device {found.device_id}"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.matrix.crypto_store import owned
 from tests.peers.synapse import Account as User
 from tests.peers.synapse import Synapse
 from tests.peers.terminal import on_a_terminal
@@ -127,6 +128,21 @@ def test_a_program_gives_all_and_is_asked_nothing(home: dict[str, str], synapse:
     ]
 
 
+def test_a_program_may_give_a_token_in_place_of_a_password(
+    home: dict[str, str], synapse: Synapse
+) -> None:
+    user = synapse.register("bot")
+    token = Path(home["HOME"]) / "token"
+    token.write_text(user.token + "\n")
+    words = ("matrix", "login", "--homeserver", synapse.url, "--token-file", str(token))
+
+    first, again = headway(home, *words), headway(home, *words)
+
+    assert f"Logged in as {user.user_id} on the device {user.device_id}" in first.stdout
+    assert user.device_id in again.stdout
+    assert user.token not in first.stdout + first.stderr
+
+
 def test_the_same_user_keeps_the_device_and_another_has_to_be_meant(
     home: dict[str, str], synapse: Synapse
 ) -> None:
@@ -153,6 +169,8 @@ def test_logging_out_keeps_or_removes_the_keys(home: dict[str, str], synapse: Sy
     logged_in(home, synapse, user)
     device = checks(home)["matrix"][1]
 
+    with owned(Path(home["HOME"]) / "state" / "matrix"):
+        busy = headway(home, "matrix", "logout", "--keep-keys", fails=True)
     headway(home, "matrix", "logout", "--keep-keys")
     ended = checks(home)["matrix session"]
     logged_in(home, synapse, user)
@@ -160,6 +178,7 @@ def test_logging_out_keeps_or_removes_the_keys(home: dict[str, str], synapse: Sy
     headway(home, "matrix", "logout", "--remove-keys")
     none = headway(home, "matrix", "logout", "--remove-keys", fails=True)
 
+    assert "Another process works with the Matrix keys" in busy.stderr
     assert ended[0] == "wrong"
     assert "headway matrix login" in ended[1]
     assert after["matrix"][1] == device

@@ -6,7 +6,7 @@ import ipaddress
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -34,6 +34,29 @@ def that_nobody_vouches_for(folder: Path) -> Iterator[str]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(_self_signed(folder))
     with _serving(_Quiet) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        yield f"https://127.0.0.1:{server.server_address[1]}"
+
+
+@contextmanager
+def that_serves(folder: Path, pages: Mapping[str, tuple[int, str, bytes]]) -> Iterator[str]:
+    """A server of pages (status, media type, body) over TLS; yields its address.
+
+    Who trusts the file `certificate.pem` in the folder trusts it.
+    """
+
+    class Handler(_Quiet):
+        def do_GET(self) -> None:
+            status, kind, body = pages.get(self.path, (404, "text/plain", b"nothing here"))
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(_self_signed(folder))
+    with _serving(Handler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         yield f"https://127.0.0.1:{server.server_address[1]}"
 

@@ -111,6 +111,18 @@ def test_a_lost_key_and_lost_crypto_keys_are_told_apart(
     assert "key file" in sealed[1]
 
 
+def test_settings_that_name_another_user_than_the_account_are_told(
+    settings: Settings, synapse: Synapse
+) -> None:
+    bot(settings, synapse, signs=False)
+    other = settings.model_copy(update={"matrix_user": "@other:localhost"})
+
+    state, text = told(matrix.account, other)
+
+    assert state == "warning"
+    assert "@other:localhost" in text
+
+
 def test_a_homeserver_that_is_down_and_one_that_is_none(
     settings: Settings, synapse: Synapse
 ) -> None:
