@@ -133,10 +133,13 @@ async def test_a_claim_lets_a_strangers_private_room_in_and_leaves_it_when_it_ha
 
     async with ear(synapse, bot, tmp_path / "store", ledger, **wishes) as hears:
         await hears.until(lambda: membership(eve, theirs, bot.user_id) == "leave")
+        mark, account = (
+            f"/user/{bot.user_id}/rooms/{mine}/account_data/{CLAIM}",
+            Person(synapse, bot),
+        )
+        await hears.until(lambda: not account.do("GET", mark))
 
     assert membership(ann, mine, bot.user_id) == "join"
-    marks = Person(synapse, bot).do("GET", f"/user/{bot.user_id}/rooms/{mine}/account_data/{CLAIM}")
-    assert not marks
 
 
 async def test_a_space_is_joined_and_not_listened_to(synapse: Synapse, tmp_path: Path) -> None:

@@ -76,6 +76,25 @@ async def test_a_history_that_is_older_than_the_bot_in_the_room_is_not_acted_on(
     assert ledger.texts == ["after"]
 
 
+async def test_a_join_by_another_client_of_the_account_ends_the_history_within_a_gap(
+    synapse: Synapse, tmp_path: Path
+) -> None:
+    bot, ann, ledger = person(synapse, "bot"), person(synapse), Ledger()
+    async with ear(synapse, bot.account, tmp_path / "store", ledger) as hears:
+        await hears.settled()
+    room = ann.create(bot.id)
+    for number in range(70):
+        ann.say(room, f"before {number}")
+    bot.do("POST", f"/join/{room}")
+    for number in range(120):
+        ann.say(room, f"after {number}")
+
+    async with ear(synapse, bot.account, tmp_path / "store", ledger) as hears:
+        await hears.until(lambda: "after 119" in ledger.texts)
+
+    assert ledger.texts == [f"after {number}" for number in range(120)]
+
+
 async def test_edits_removals_and_reactions_come_as_what_they_are(
     synapse: Synapse, tmp_path: Path
 ) -> None:
