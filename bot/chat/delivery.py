@@ -207,7 +207,9 @@ class Delivery:
             with contextlib.suppress(Refused, IllegalMove):
                 await self._journal.commit(Unit(due.goal, (Paused(""),), urgent=True))
         alert = None
-        if self.operations is not None and not due.key.startswith(OF_OPERATIONS):
+        # A room that is lost is an incident already.
+        is_known = self.operations is not None and ("room", _room(due)) in self.operations.open
+        if self.operations is not None and not is_known and not due.key.startswith(OF_OPERATIONS):
             alert = self.operations.alert("post", _room(due), why)
         await self._outbox.failed(due.key, why, alert)
 

@@ -5,6 +5,7 @@ from typing import Literal
 import pytest
 
 from bot.chat.operations import Operations
+from bot.errors import Refused
 from bot.goals.events import RoomWasLost, TurnEnded, TurnStarted
 from bot.goals.goal import State
 from bot.ports.chat import Place, RoomLost, RoomMoved, Speaker
@@ -63,6 +64,20 @@ async def test_the_operations_room_is_told_once(net: Net) -> None:
     [told] = [post.shape.body for post in net.chat.posts.values() if post.place == OPERATIONS]
     assert "ben removed the bot from the room matrix:!room: too loud." in told
     assert "Its goals are paused: G1." in told
+
+
+async def test_what_a_running_turn_still_says_there_is_no_incident_of_its_own(net: Net) -> None:
+    net.delivery.operations = net.intake.operations
+    thread = await net.say("!goal write a haiku about tides")
+    await net.take(lost())
+    session = await net.store.rooms.begin(room(thread))
+    await net.store.outbox.say(session.session, "late", "It is done.")
+    net.chat.will_raise = [Refused("The bot is not in the room.", code="forbidden")]
+
+    await net.delivery.drain()
+
+    told = [post.shape.body for post in net.chat.posts.values() if post.place == OPERATIONS]
+    assert len(told) == 1
 
 
 async def test_a_room_without_goals_is_lost_in_silence(net: Net) -> None:
