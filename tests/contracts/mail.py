@@ -13,6 +13,7 @@ from bot.goals.events import (
     Paused,
     Resumed,
     TurnStarted,
+    Undone,
 )
 from bot.goals.goal import Goal
 from bot.ports.chat import Place, Speaker
@@ -340,6 +341,27 @@ class OutboxContract:
         assert (edit.kind, edit.remote, edit.reason, edit.content) == (
             "card", "card-1", "answered", "yes",
         )  # fmt: skip
+
+    async def test_what_showed_a_goal_that_is_taken_back_is_removed(self, bed: Bed) -> None:
+        goal, _ = await _shown(bed)
+        await bed.commit(goal, DecisionAsked("d", "approval", "text", "t"))
+        shown = {}
+        while rows := await bed.outbox.claim("console", limit=9):
+            for row in rows:
+                shown[row.kind] = row.remote or f"remote-{row.kind}"
+                await bed.outbox.sent(row.key, shown[row.kind])
+
+        await bed.commit(goal, Undone(goal.owner))
+
+        removed = {}
+        while rows := await bed.outbox.claim("console", limit=9):
+            for row in rows:
+                if row.kind == "removal":
+                    removed[row.key.removeprefix(f"{goal.id}:removal:")] = row.remote
+                await bed.outbox.sent(row.key, row.remote)
+        assert removed == {
+            "status": shown["status"], "decision:1": shown["decision"], "root": "",
+        }  # fmt: skip
 
     async def test_what_waits_in_a_lost_room_is_withdrawn_and_nothing_else(self, bed: Bed) -> None:
         lost, other = bed.place(room="lost"), bed.place(room="other")
