@@ -3,7 +3,8 @@ Marks under what was taken: 👀 when it is stored and counts, ✅ when a model 
 
 Rule 1: a mark may be lost and is never tried again; nothing waits for one. A network that asks to wait
         gets none meanwhile.
-Rule 2: nothing of it is written down: what was taken before a restart keeps its 👀.
+Rule 2: what is taken back loses its mark with the rest.
+Rule 3: nothing of it is written down: what was taken before a restart keeps its 👀.
 """
 
 import asyncio
@@ -87,7 +88,9 @@ class Acks:
                 case _:
                     pass
         if applied.goal.is_final:
-            self._marks.pop(applied.goal.id, None)
+            left = self._marks.pop(applied.goal.id, ())
+            for mark in left if applied.goal.reason == "undone" else ():
+                self._put(mark, "")
 
     async def run(self) -> None:
         """Put marks until cancelled."""
@@ -123,7 +126,8 @@ class Acks:
         try:
             if mark.reaction:
                 await signs.take_reaction(mark.place, mark.reaction)
-            mark.reaction = await signs.react(mark.place, mark.message, emoji)
+            if emoji:
+                mark.reaction = await signs.react(mark.place, mark.message, emoji)
         except Wait as error:
             self._quiet_until[network] = self._clock.now() + (error.retry_after_s or PAUSE_S)
         except HeadwayError as error:

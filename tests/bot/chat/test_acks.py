@@ -19,7 +19,7 @@ from bot.goals.events import (
 from bot.goals.goal import Goal
 from bot.goals.money import Usage
 from bot.ports.chat import Incoming, Place
-from bot.ports.journal import Unit, content_hash
+from bot.ports.journal import Applied, Unit, content_hash
 from tests.bot.chat.network import ANN, EVE, MemorySigns, Net, room
 
 
@@ -119,6 +119,18 @@ async def test_an_aim_marks_the_message_that_was_aimed_at(net: Marked) -> None:
     await net.react("🎯", "$far", text="write a sonnet")
 
     assert await net.under("$far") == ["👀"]
+
+
+async def test_an_aim_that_is_taken_away_takes_its_mark_along(net: Marked) -> None:
+    aim = await net.react("🎯", "$far", text="write a sonnet")
+    before = list(await net.under("$far"))
+
+    await net.remove(aim)
+    [goal] = await net.goals()
+    lines = await net.store.journal.history(goal.session)
+    net.acks.heard(Applied(goal, tuple(line.entry for line in lines[-1:]), ()))
+
+    assert (before, await net.under("$far")) == (["👀"], [])
 
 
 async def test_what_is_only_a_command_or_talk_or_a_strangers_gets_no_mark(net: Marked) -> None:
