@@ -20,6 +20,7 @@ from adapters.telemetry.catalogue import table as metrics
 from bot.chat.texts import Texts
 from bot.chat.verbs import help_line, served
 from bot.goals.limits import Limits
+from bot.ports.room_settings import KEYS
 from bot.settings import PREFIX, Settings
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -72,11 +73,18 @@ def limits() -> str:
     return textwrap.fill(", ".join(words) + ".", 100, break_on_hyphens=False) + "\n"
 
 
+def rooms() -> str:
+    """What a room may set: each key with what it is for."""
+    rows = [(f"`{key}`", _cell(Texts()(f"room.{key}"))) for key in KEYS]
+    return _table(("Key", "Meaning"), rows)
+
+
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "verbs": verbs,
     "settings": settings,
     "all_settings": all_settings,
     "limits": limits,
+    "rooms": rooms,
     "metrics": metrics,
 }
 
