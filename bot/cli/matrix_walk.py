@@ -121,7 +121,7 @@ class Walk:
             proof = self._proof(by_password=bool(has_password), again=not first)
             first = False
             try:
-                self._refuse_other_user(proof, homeserver)
+                self.refuse_other_user(proof)
                 return self._try("Logging in", self._logged_in(homeserver, proof)), proof
             except (WrongPassword, *TROUBLES) as error:
                 if not self._asks or (given.token or given.password):
@@ -163,8 +163,13 @@ class Walk:
         text = "2 of 4  The bot's user there, such as @headway:example.org"
         return str(typer.prompt(text, default=default or None)).strip()
 
-    def _refuse_other_user(self, proof: Proof, homeserver: str) -> None:
-        """Goals that live in rooms of another user would wait for ever: that is asked."""
+    def refuse_other_user(self, proof: Proof) -> None:
+        """Goals that live in rooms of another user would wait for ever: that is asked.
+
+        Raises:
+            BadInput: a process is at work as that user, or there is nobody to ask.
+            typer.Abort: the answer is no.
+        """
         card = _quiet(self._file.card)
         if card is None or not proof.user or _is_same(proof.user, card.user_id):
             return
@@ -172,7 +177,7 @@ class Walk:
             raise BadInput(
                 f"A Headway is at work as {card.user_id}. Stop it before another user takes its place."
             )
-        count = _run(_live_goals(self._settings, card.user_id))
+        count = _run(live_goals(self._settings, card.user_id))
         told = f"{count} live goals are" if count != 1 else "1 live goal is"
         lost = (
             f" {told} in rooms of {card.user_id}, and will hear and say nothing there."
@@ -316,7 +321,8 @@ async def _takes_passwords(homeserver: str) -> bool:
         return BY_PASSWORD in await server.ways_in()
 
 
-async def _live_goals(settings: Settings, user_id: str) -> int:
+async def live_goals(settings: Settings, user_id: str) -> int:
+    """How many goals live in rooms of this user's."""
     try:
         async with reading(settings) as store:
             rows = await store.records.goals(with_asks=True)
