@@ -11,6 +11,7 @@ from typing import Protocol
 
 import nio
 
+from adapters.matrix.asking import LATE_S, POLL_S, Asking
 from adapters.matrix.completing import Completing, Fetch, IsHeard, Unfetched
 from adapters.matrix.invites import Invites, IsClaimOpen, MayInvite
 from adapters.matrix.keys import ask_for_key
@@ -18,7 +19,7 @@ from adapters.matrix.members import RoomMembers
 from adapters.matrix.patience import Patience, Renewing
 from adapters.matrix.reading import Reader
 from adapters.matrix.sealed import SealedEvents, TellUnreadable
-from adapters.matrix.syncing import LATE_S, POLL_S, Parts, Syncing, name_of
+from adapters.matrix.syncing import Parts, Syncing, name_of
 from bot.ports.chat import Attachment, Place, Speaker
 from bot.ports.clock import Clock
 from bot.ports.positions import Positions
@@ -96,6 +97,7 @@ def listening(
     patience = Patience(session, clock, wishes.trouble)
     ask: Callable[[nio.MegolmEvent], Awaitable[object]] = partial(ask_for_key, client)
     parts = Parts(
+        asking=Asking(client, session.ready, poll_s=poll_s, late_s=late_s),
         reader=reader,
         patience=patience,
         members=members,
@@ -125,13 +127,4 @@ def listening(
             is_heard=wishes.is_heard,
         ),
     )
-    return Syncing(
-        client,
-        parts,
-        positions,
-        clock,
-        ready=session.ready,
-        heard=wishes.heard,
-        poll_s=poll_s,
-        late_s=late_s,
-    )
+    return Syncing(client, parts, positions, clock, wishes.heard)

@@ -86,9 +86,6 @@ class SealedEvents:
         """Sessions that are worth a try: their key came, or may have come."""
         self._unasked: list[Sealed] = []
 
-    def __len__(self) -> int:
-        return len(self._kept)
-
     async def load(self) -> None:
         """Take up what a former process kept. Raises as the store does."""
         kept = await self._positions.sealed(NETWORK, self._workspace)

@@ -6,26 +6,21 @@ Rule 1: our own position counts, stored in the transaction of the last of what i
 Rule 2: on the first look ever, history is history; only invitations count.
 Rule 3: what cannot be stored is given again and nothing more is asked for: memory is bounded, and in an
         answer, too, it is given on a hundred at a time.
-Rule 4: an answer that takes too long is cut; one that repeats old ones is not taken.
 """
 
 import asyncio
-import json
 import logging
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import nio
 
-from adapters.matrix import wire
+from adapters.matrix.asking import Asking
 from adapters.matrix.completing import Completing
-from adapters.matrix.freshness import Freshness, stale
 from adapters.matrix.gaps import page_of
-from adapters.matrix.invites import CLAIM, Invites
+from adapters.matrix.invites import Invites
 from adapters.matrix.keys import keep_up
 from adapters.matrix.members import RoomMembers, is_space
 from adapters.matrix.mentions import Names
@@ -41,26 +36,8 @@ from bot.ports.positions import Position, Positions, Sealed
 
 log = logging.getLogger(__name__)
 
-POLL_S: Final = 30.0
-LATE_S: Final = 15.0
-"""An answer comes that much later than asked for, or never."""
-WHOLE_S: Final = 300.0
-"""The first answer after a start holds the state of every room."""
 CHUNK: Final = 100
 """Arrivals given on at once."""
-SHORT_MOST: Final = 3
-"""First answers that lack a room before one is taken as it is."""
-FILTER: Final = {
-    "presence": {"types": []},
-    "account_data": {"types": []},
-    # Our own typing would end every wait.
-    "room": {
-        "ephemeral": {"types": ["m.receipt"]},
-        "account_data": {"types": [CLAIM]},
-        "timeline": {"limit": 50},
-    },
-}
-
 Overhear = Callable[[str, Read], Awaitable[None]]
 
 
@@ -68,6 +45,7 @@ Overhear = Callable[[str, Read], Awaitable[None]]
 class Parts:
     """What the loop joins."""
 
+    asking: Asking
     reader: Reader
     patience: Patience
     members: RoomMembers
@@ -101,24 +79,12 @@ class Syncing:
         parts: Parts,
         positions: Positions,
         clock: Clock,
-        *,
-        ready: Callable[[], Awaitable[None]],
         heard: Callable[[], None],
-        poll_s: float = POLL_S,
-        late_s: float = LATE_S,
     ) -> None:
-        """
-        Args:
-            ready: called before each look, as `Session.ready`.
-            heard: called with each answer.
-            poll_s, late_s: as the constants.
-        """
+        """`heard` is called with each answer."""
         self._client, self._parts = client, parts
         self._positions, self._clock = positions, clock
-        self._ready, self._heard = ready, heard
-        self._poll_s, self._late_s = poll_s, late_s
-        self._freshness = Freshness(poll_s)
-        self._patient = SHORT_MOST
+        self._heard = heard
         self.overhear_to_device: list[Callable[[Any], Awaitable[None]]] = []
         """Called with each to-device event, as nio has it."""
         self.overhear_in_room: list[Overhear] = []
@@ -144,7 +110,7 @@ class Syncing:
                 if invites.done():
                     invites.result()
                 answer, pause_s = await patience.asked(
-                    partial(self._look, since, is_whole=is_whole),
+                    partial(self._parts.asking.answer, since, is_whole=is_whole),
                     "The homeserver is listened to",
                     takes_no=True,
                 )
@@ -157,40 +123,6 @@ class Syncing:
         finally:
             invites.cancel()
             await asyncio.gather(invites, return_exceptions=True)
-
-    async def _look(self, since: str | None, *, is_whole: bool) -> tuple[Json, float]:
-        """An answer to /sync, and how long to wait after it. Raises HeadwayError."""
-        await self._ready()
-        wish: dict[str, str] = {"filter": json.dumps(FILTER, separators=(",", ":"))}
-        if since is not None:
-            wish |= {"since": since, "timeout": "0" if is_whole else str(int(self._poll_s * 1000))}
-        if is_whole and since is not None:
-            wish["full_state"] = "true"
-        longest_s = WHOLE_S if is_whole else self._poll_s + self._late_s
-        began = time.monotonic()
-        answer = await wire.call(
-            self._client,
-            "GET",
-            f"/sync?{urlencode(wish)}",
-            what="What is new cannot be read",
-            timeout_s=longest_s,
-        )
-        token = position_of(answer.body)
-        if is_whole:
-            await self._refuse_short(answer.body)
-            return answer.body, 0.0
-        took_s = time.monotonic() - began
-        is_empty = not answer.body.get("rooms") and not answer.body.get("to_device")
-        return answer.body, self._freshness.pause_s(since, token, took_s, is_empty=is_empty)
-
-    async def _refuse_short(self, answer: Json) -> None:
-        """A first answer without all of our rooms is an old one: rooms would stay unknown."""
-        ours = await wire.call(self._client, "GET", "/joined_rooms", what="Rooms cannot be read")
-        rooms = ours.body.get("joined_rooms")
-        told = {room for room, _ in rooms_of(answer, "join")}
-        if isinstance(rooms, list) and not told.issuperset(map(str, rooms)) and self._patient:
-            self._patient -= 1
-            raise stale()
 
     async def _take(self, answer: Json, since: str | None, receive: Receive) -> str:
         """Give on all of an answer; returns its position, which is stored then."""
