@@ -1,6 +1,10 @@
 """Reactions: they answer cards, and make goals of messages."""
 
+import asyncio
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bot.goals.events import Audited, DecisionAsked, TurnEnded, TurnStarted
 from bot.goals.goal import DecisionKind, Goal, State
@@ -325,3 +329,38 @@ async def test_what_the_bot_does_itself_is_no_answer(net: Net) -> None:
     await net.say("!goal write a sonnet", bot)
 
     assert [goal.state for goal in await net.goals()] == [State.DECIDING]
+
+
+SIGNS = st.one_of(
+    st.sampled_from(
+        ["🎯", "✅", "❌", "1\ufe0f\u20e3", "5\u20e3", "👍🏽", "🎯\ufe0f", "\ufe0f", " "]
+    ),
+    st.text(max_size=5),
+)
+
+
+@given(
+    reacted=st.lists(
+        st.tuples(SIGNS, st.booleans(), st.sampled_from([ANN, BEN, EVE]), st.text(max_size=20)),
+        max_size=8,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_whatever_is_reacted_is_handled_and_nothing_fails(
+    reacted: list[tuple[str, bool, Speaker, str]],
+) -> None:
+    async def react() -> None:
+        net = Net()
+        await net.allow(ANN)
+        await net.allow(BEN, "approver")
+        await asked(net, "question", "spring", "neap")
+        card, ids = net.post("decision"), []
+        for emoji, is_card, who, text in reacted:
+            ids.append((await net.react(emoji, card if is_card else "$far", who, text), who))
+        for id, who in ids:
+            await net.remove(id, who)
+        assert await net.store.inbox.waiting() == ()
+        states = {one.state for one in net.store.inbox.all()}
+        assert states <= {"handled"}
+
+    asyncio.run(react())
