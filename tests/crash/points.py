@@ -251,7 +251,7 @@ def _commit(method: str, given: Mapping[str, Any]) -> str:
             return "+".join(type(event).__name__ for event in given["unit"].events)
         case "StoreJournal.open":
             return "GoalOpened"
-        case "StoreInbox.receive":
+        case "StoreInbox.receive_all":
             return "inbox"
         case "StoreInbox.handled" | "StoreInbox.failed":
             return method
