@@ -5,11 +5,12 @@ Rule 1: `m.mentions` says it where it is there; else our name in front with `:` 
         a pill in the HTML.
 Rule 2: an answer to one of our messages mentions us by itself; it stays as it was said, as the exact
         words of an answer must.
-Rule 3: linear in the message's length, whatever its HTML is.
+Rule 3: in what is for us, a pill of somebody else is their id: the name that it shows may be anybody's.
+Rule 4: linear in the message's length, whatever its HTML is.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import unescape
 from typing import Any, Final
@@ -59,7 +60,9 @@ def addressed(
     known = Names(names.id, (*names.shown, *(label for user, label in pills if user == names.id)))
     rest = _after_name(text, known, needs_sign=not (is_named or has_pill))
     if rest is not None:
-        return Addressed(f"{ADDRESS} {rest}".rstrip())
+        return Addressed(f"{ADDRESS} {_with_ids(rest, pills, names)}".rstrip())
+    if text.lstrip().startswith("!"):
+        text = _with_ids(text, pills, names)
     others = {user for user, _ in pills} if mentioned is None else mentioned
     if not (is_named or has_pill):
         return Addressed(text, is_aside=bool(others - {names.id}) or bool(_NAMESAKE.match(text)))
@@ -67,6 +70,20 @@ def addressed(
     if is_answer or text.lstrip().startswith(("!", "//", ADDRESS)):
         return Addressed(text)
     return Addressed(f"{ADDRESS} {text.lstrip()}".rstrip())
+
+
+def _with_ids(text: str, pills: Iterable[tuple[str, str]], names: Names) -> str:
+    """The text with the id of each person whose pill stands in it, in the place of what the pill shows."""
+    done, at = [], 0
+    for user, label in pills:
+        shown = label.removeprefix("@")
+        if not shown or user == names.id or shown == user.removeprefix("@"):
+            continue
+        found = re.compile(rf"(?<!\w)@?{re.escape(shown)}(?!\w)").search(text, at)
+        if found is not None:
+            done += [text[at : found.start()], user]
+            at = found.end()
+    return "".join([*done, text[at:]])
 
 
 def _mentioned(content: Mapping[str, Any]) -> set[str] | None:

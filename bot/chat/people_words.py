@@ -1,8 +1,9 @@
 """
 How people, groups and roles are written: `@ben approver here`, `server:example.org`. Pure.
 
-`@ben` is somebody by their name or id on this network, `@ben:example.org` is of Matrix, `room:NAME`
-are the members of a room, `server:NAME` all people of a Matrix server, `group:ID` a Slack user group.
+`@ben` is somebody by their name or id on this network (on Matrix: of the bot's own server),
+`@ben:example.org` is of Matrix, `room:NAME` are the members of a room, `server:NAME` all people of a
+Matrix server, `group:ID` a Slack user group.
 """
 
 import re
@@ -51,6 +52,9 @@ def read_subject(word: str, place: Place) -> Subject | None:
         return None
     if ":" in match[1]:
         return Subject("person", "matrix", word)
+    server = place.workspace.partition(":")[2] if place.network == "matrix" else ""
+    if server and match[1].lower() not in _EVERYBODY:
+        return Subject("person", "matrix", f"{word}:{server}")
     return Subject("person", place.network, match[1])
 
 
@@ -72,7 +76,8 @@ def shown(subject: Subject) -> str:
 
 def mentioned(admins: Iterable[str], texts: Texts) -> str:
     """A room's admins, each called by name; whoever runs Headway where it has none."""
-    return " ".join(texts("mention", name=name) for name in admins) or texts("access.operator")
+    names = (name.removeprefix("@") for name in admins)
+    return " ".join(texts("mention", name=name) for name in names) or texts("access.operator")
 
 
 def refuse_everybody(subject: Subject, texts: Texts) -> None:

@@ -157,6 +157,25 @@ def test_a_mention_addresses_us_and_our_name_goes_only_in_front(body: str, becom
     assert (said.text, said.is_aside) == (becomes, False)
 
 
+@pytest.mark.parametrize(
+    ("body", "text_"),
+    [
+        ("!goal allow Ben approver", "!goal allow @bob:example.org approver"),
+        ("!goal allow @Ben", "!goal allow @bob:example.org"),
+        ("!goal allow Benny", "!goal allow Benny"),
+        ("Headway: owner Ben", "@headway owner @bob:example.org"),
+        ("// Ben knows", "// Ben knows"),
+    ],
+)
+def test_in_a_command_a_pill_is_the_person_it_leads_to(body: str, text_: str) -> None:
+    html = 'x <a href="https://matrix.to/#/@bob:example.org">Ben</a> y'
+    mentions = {"user_ids": ["@bob:example.org"]}
+
+    said = heard(text(body, formatted_body=html, **{"m.mentions": mentions}))
+
+    assert said.text == text_
+
+
 def test_a_pill_addresses_us_and_its_label_is_taken_out() -> None:
     html = '<a href="https://matrix.to/#/%40headway%3Aexample.org">My Bot</a>: fix it'
 

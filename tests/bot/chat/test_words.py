@@ -62,6 +62,20 @@ def test_a_word_names_somebody_or_nobody(word: str, subject: Subject | None) -> 
     assert read_subject(word, room()) == subject
 
 
+@pytest.mark.parametrize(
+    ("word", "id"),
+    [
+        ("@ben", "@ben:example.org:8448"),
+        ("@ben:other.org", "@ben:other.org"),
+        ("@all", "all"),
+    ],
+)
+def test_on_matrix_a_bare_name_is_of_the_bots_own_server(word: str, id: str) -> None:
+    place = Place("matrix", "@headway:example.org:8448", "!room")
+
+    assert read_subject(word, place) == Subject("person", "matrix", id)
+
+
 @pytest.mark.parametrize("word", ["@ben", "@b:example.org", "<@U1>", "server:x.org", "group:S1"])
 def test_whoever_is_named_can_be_named_so_again(word: str) -> None:
     subject = read_subject(word, SLACK if word.startswith("<") else room())
