@@ -110,7 +110,7 @@ class Desk:
 
         A console's room has words of its own for what is for the bot.
         """
-        return place.network != "console" and await self.allow_list.members.is_direct(place)
+        return is_shared(place) and await self.allow_list.members.is_direct(place)
 
     async def mention_in(self, place: Place) -> Mention:
         """How the bot is addressed where a goal lives.
@@ -191,3 +191,8 @@ class Desk:
         session = (await self.where(heard)).session
         own = Note(session, f"reply:{heard.id}", text, reason)
         return Answer((own, *notes), (heard.id,))
+
+
+def is_shared(place: Place) -> bool:
+    """Whether people talk among themselves there; a console's room is there for the bot alone."""
+    return place.network != "console"

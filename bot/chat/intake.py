@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from bot.chat import answers
 from bot.chat.commands import Commands
-from bot.chat.desk import Desk
+from bot.chat.desk import Desk, is_shared
 from bot.chat.edits import Edits
 from bot.chat.facts import Facts, gather
 from bot.chat.forgetting import Removals
@@ -245,10 +245,25 @@ class Intake:
             return Command(VERBS["claim"], text=code.strip())
         if heard.thread is not None:
             mention = await self._desk.mention_in(heard.thread.place)
+            if mention != heard.room.mention and await self._is_answer_to_us(heard):
+                mention = heard.room.mention
             return parse(message.text, texts, in_thread=True, mention=mention)
-        is_direct = await self._desk.is_direct(message.place)
-        mention = heard.room.mention
-        return parse(message.text, texts, in_thread=False, mention=mention, is_direct=is_direct)
+        return parse(
+            message.text,
+            texts,
+            in_thread=False,
+            mention=heard.room.mention,
+            is_direct=await self._desk.is_direct(message.place),
+            is_shared=is_shared(message.place),
+        )
+
+    async def _is_answer_to_us(self, heard: Heard) -> bool:
+        """A plain reply to what we posted for the goal needs no name, wherever the goal lives."""
+        message = heard.message
+        if not message.reply_to or heard.thread is None:
+            return False
+        ours = await self._desk.rooms.posted(message.place, message.reply_to)
+        return ours is not None and ours.session == heard.thread.session
 
     async def _act(self, heard: Heard, said: Said) -> None:
         if await self._commands.pick(heard, heard.message.text.strip()):

@@ -81,7 +81,13 @@ Said = Talk | Greeting | Command | Speech
 
 
 def parse(
-    text: str, texts: Texts, *, in_thread: bool, mention: Mention = "goal", is_direct: bool = False
+    text: str,
+    texts: Texts,
+    *,
+    in_thread: bool,
+    mention: Mention = "goal",
+    is_direct: bool = False,
+    is_shared: bool = False,
 ) -> Said:
     """What `text` says.
 
@@ -89,6 +95,7 @@ def parse(
         in_thread: it stands in a thread that a goal opened.
         mention: the room's rule.
         is_direct: nobody else reads there, so all of it is for the bot.
+        is_shared: people talk among themselves there, and greet and thank each other.
 
     Raises:
         BadInput: it is for the bot and cannot be taken as it is.
@@ -107,7 +114,8 @@ def parse(
         _check(text, texts)
         return _mentioned(stripped, texts, in_thread=False, mention=mention)
     if rest is None and not in_thread:
-        return Greeting() if _is_greeting(stripped, texts) else Talk()
+        is_for_us = not is_shared and _is_greeting(stripped, texts)
+        return Greeting() if is_for_us else Talk()
     _check(text, texts)
     if rest is not None:
         return _commanded(rest, texts)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from bot.chat import claims
-from bot.chat.desk import Desk
+from bot.chat.desk import Desk, is_shared
 from bot.chat.heard import Heard
 from bot.chat.parse import Command
 from bot.chat.people_words import EntryWords, mentioned, read_entry, shown, subject_word
@@ -242,6 +242,7 @@ class PeopleCommands:
             if thread and has_goal
             else room.mention,
             is_direct=not has_goal and await self._desk.is_direct(place),
+            is_shared=is_shared(place),
         )
         name = found.message.speaker.name
         await self._desk.answer(heard, texts(f"said.why.{key}", name=name, why=found.why))

@@ -26,6 +26,7 @@ def why_untaken(
     in_thread: bool,
     mention: Mention,
     is_direct: bool = False,
+    is_shared: bool = False,
 ) -> Why:
     """The reason by the rights and settings as they are now; `taken` where there is none.
 
@@ -46,7 +47,14 @@ def why_untaken(
     if heeded.message.is_aside and not is_command(text):
         return "others"
     try:
-        said = parse(text, texts, in_thread=in_thread, mention=mention, is_direct=is_direct)
+        said = parse(
+            text,
+            texts,
+            in_thread=in_thread,
+            mention=mention,
+            is_direct=is_direct,
+            is_shared=is_shared,
+        )
     except BadInput:
         return "bad"
     match said:
