@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from bot.chat import views
-from bot.chat.desk import LIVE, Desk, Told
+from bot.chat.desk import LIVE, Desk, Told, is_shared
 from bot.chat.forgetting import ForgetCommands
 from bot.chat.heard import Heard
 from bot.chat.holding import HoldCommands
 from bot.chat.money_commands import MoneyCommands
 from bot.chat.ownership import Ownership
-from bot.chat.parse import Command, objective
-from bot.chat.patience import Patience
+from bot.chat.parse import Command, is_called, objective
+from bot.chat.patience import Chatter, Patience
 from bot.chat.people_commands import PeopleCommands
 from bot.chat.rights import Act, may
 from bot.chat.showing import Showing
@@ -58,7 +58,7 @@ class Commands:
         self._money = MoneyCommands(desk, self.commit)
         self._holding = HoldCommands(desk)
         self._forgetting = ForgetCommands(desk)
-        self._patience = Patience()
+        self._patience, self._chatter = Patience(), Chatter()
         self._asked_to_cancel: dict[tuple[str, str], float] = {}
         self._picks: dict[tuple[str, Place], tuple[Command, tuple[Goal, ...]]] = {}
 
@@ -151,6 +151,20 @@ class Commands:
             await self._desk.inbox.handled(heard.id)
         else:
             await self.answer(heard, text)
+
+    async def lets_be(self, heard: Heard) -> bool:
+        """Leave it alone where somebody goes on and on without calling the bot, as machines do."""
+        message = heard.message
+        who = (heard.person, message.place.room)
+        if not is_shared(message.place) or is_called(message.text):
+            return False
+        if not self._chatter.is_endless(who, message.at):
+            return False
+        if self._chatter.is_told(who, message.at):
+            await self._desk.inbox.handled(heard.id)
+        else:
+            await self.answer(heard, self._desk.manner.texts("said.endless"))
+        return True
 
     async def commit(
         self,

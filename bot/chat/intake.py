@@ -13,6 +13,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from bot.chat import answers
 from bot.chat.commands import Commands
@@ -24,14 +25,23 @@ from bot.chat.heard import Heard, named_plainly, reference
 from bot.chat.lost_rooms import LostRooms, subject_of
 from bot.chat.operations import Operations
 from bot.chat.ownership import Ownership
-from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk, is_command, parse
+from bot.chat.parse import (
+    ALWAYS,
+    Command,
+    Greeting,
+    Said,
+    Speech,
+    Talk,
+    is_command,
+    parse,
+)
 from bot.chat.reacting import Reactions
 from bot.chat.rights import Act, Roles, may
 from bot.chat.times import DAY_S
 from bot.chat.verbs import OF_ANYBODY, START, VERBS, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import DecisionAnswered, MessageReceived
-from bot.goals.goal import Goal
+from bot.goals.goal import Goal, State
 from bot.ports.attached import with_files
 from bot.ports.chat import (
     Arrival,
@@ -53,6 +63,8 @@ log = logging.getLogger(__name__)
 LOOK_S = 1.0
 """The longest that a message stored by another process waits."""
 BUSY_PAUSE_S = 0.25
+UNDER_WAY: Final = frozenset({State.READY, State.WORKING, State.AUDITING, State.WAITING})
+"""States of goals that go on by themselves: what is said to them begins nothing."""
 FAILINGS = 3
 """As `Inbox.failed` counts them."""
 
@@ -279,6 +291,8 @@ class Intake:
                 if said.is_bare and await self._is_rather_speech(heard, said):
                     await self._speech(heard, heard.message.text.strip())
                     return
+                if said.verb is START and await self._commands.lets_be(heard):
+                    return
                 await self._commands.run(heard, said)
             case Speech():
                 await self._speech(heard, said.text)
@@ -295,6 +309,8 @@ class Intake:
 
     async def _speech(self, heard: Heard, text: str) -> None:
         goal = heard.goal
+        if (goal is None or goal.state not in UNDER_WAY) and await self._commands.lets_be(heard):
+            return
         if goal is None:
             if await self._commands.may(heard, Act.START):
                 await self._commands.ask(heard, text)

@@ -146,6 +146,11 @@ def is_command(text: str) -> bool:
     return _after_name(text.strip()) is not None
 
 
+def is_called(text: str) -> bool:
+    """Whether it begins with the command's name or the bot's."""
+    return is_command(text) or _after_mention(text.strip()) is not None
+
+
 def opens_thread(text: str, texts: Texts) -> bool:
     """True where `text`, said in a room, opens a thread of its own."""
     try:

@@ -12,6 +12,9 @@ ROOMS: Final[Mapping[str, str]] = {
         "I cannot read that message, so I cannot make a goal of it. Say what it wants: "
         "`/goal <objective>`."
     ),
+    "said.endless": (
+        "We go back and forth. From here on I take what calls me: begin with `@headway` or `/goal`."
+    ),
     "said.taken_back": "Taken back.",
     "refused.begun": "{goal} has done a turn already: `cancel` ends it.",
     # Threads that begin with a message of ours.

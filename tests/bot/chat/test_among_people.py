@@ -2,11 +2,12 @@
 
 import pytest
 
-from bot.goals.events import DecisionAsked, TurnEnded
+from bot.goals.events import Audited, DecisionAsked, TurnEnded
 from bot.goals.goal import Goal, State
+from bot.ports.chat import Incoming
 from bot.ports.journal import content_hash
 from bot.ports.question import written
-from tests.bot.chat.network import ANN, EVE, Net
+from tests.bot.chat.network import ANN, BEN, EVE, Net, room
 from tests.bot.chat.turns import began
 
 
@@ -21,6 +22,19 @@ async def asked(net: Net, goal: Goal, *options: str) -> Goal:
     text = written("Which one?", options)
     asks = DecisionAsked("d", "question", content_hash(text), "toolu_1")
     return await net.happens(goal, *began(goal), asks, TurnEnded("done"), contents=[text])
+
+
+def asks(net: Net) -> int:
+    """How many ordinary turns were begun."""
+    return len({goal for goal, _ in net.woken}) - 1
+
+
+async def end_asks(net: Net) -> None:
+    """The ordinary turns that run end."""
+    for id in {goal for goal, _ in net.woken}:
+        goal = await net.store.journal.goal(id)
+        if goal.kind == "ask" and not goal.is_final:
+            await net.happens(goal, *began(goal), TurnEnded("done"))
 
 
 async def test_whom_an_admin_lets_in_by_a_bare_name_is_let_in(net: Net) -> None:
@@ -65,3 +79,47 @@ async def test_what_people_wish_each_other_in_a_room_is_not_answered(net: Net, t
     assert said == []
     assert why.startswith("It was said in the room and not to me.")
     assert net.said()[-1].startswith("Hello. To start a goal:")
+
+
+async def test_a_machine_that_answers_all_answers_makes_no_endless_turns(net: Net) -> None:
+    thread = await net.say("!goal write a haiku about tides")
+    [goal] = await net.goals()
+    verdict = Audited(goal.revision, 1, goal.messages, "complete")
+    await net.happens(goal, *began(goal), TurnEnded("done"), verdict)
+    await net.allow(BEN)
+
+    for number in range(40):
+        await net.say(f"You said that for the {number}th time.", BEN, room(thread))
+        await end_asks(net)
+
+    assert asks(net) == 6
+    assert [text for text in net.said(thread) if text.startswith("We go back and forth.")] != []
+    assert len(net.said(thread)) < 12
+    await net.say("@headway where is the log?", BEN, room(thread))
+    await end_asks(net)
+    net.clock.move(1_000)
+    await net.say("and the other log?", BEN, room(thread))
+    assert asks(net) == 8
+
+
+async def test_what_was_said_over_hours_while_the_bot_was_away_is_all_taken(net: Net) -> None:
+    net.members.direct.add("!room")
+    said = [
+        Incoming(f"$away{number}", room(), ANN, f"write haiku number {number}", 600.0 * number)
+        for number in range(12)
+    ]
+
+    await net.take(*said)
+
+    assert len(await net.goals()) == 12
+
+
+async def test_in_a_room_of_two_a_machine_makes_no_endless_goals(net: Net) -> None:
+    net.members.direct.add("!room")
+    await net.allow(BEN)
+
+    for number in range(40):
+        await net.say(f"write haiku number {number}", BEN)
+
+    assert len(await net.goals()) == 6
+    assert len(net.said()) == 1
