@@ -16,7 +16,7 @@ from typing import Any, Final
 from adapters.matrix.markup import escaped, link, link_to
 from adapters.matrix.text import Written, as_is, line, written
 from bot.ports.chat import Button, Shape
-from bot.ports.plain import SEPARATOR, TASK_GLYPHS
+from bot.ports.plain import SEPARATOR, TASK_GLYPHS, unmarked
 
 Content = dict[str, Any]
 
@@ -33,6 +33,8 @@ EXCERPTS: Final = (3_000, 1_000, 300, 100)
 """Characters of the first paragraph where the whole goes as a file: the first that an event can hold."""
 BRIEF: Final = (1_500, 500, 150)
 """Characters of an objective or a question in a message that is edited in place."""
+NAME_MOST: Final = 80
+"""Characters of a person's name."""
 FALL_BACK_MOST: Final = 3_000
 """Characters of what clients without edits see of one."""
 RELATION: Final = "m.relates_to"
@@ -257,9 +259,14 @@ def _head(shape: Shape, manner: Manner, called: Sequence[Called]) -> Written | N
 def _pills(called: Sequence[Called]) -> Written | None:
     if not called:
         return None
-    named = [(link_to(one.id), as_is(one.name or one.id).plain) for one in called]
+    named = [(link_to(one.id), as_is(_name(one)).plain) for one in called]
     html = ", ".join(link(url, escaped(name)) for url, name in named)
     return Written(html, ", ".join(name for _, name in named))
+
+
+def _name(one: Called) -> str:
+    """What somebody calls themselves, on one line."""
+    return brief(unmarked(one.name) or one.id, NAME_MOST)
 
 
 def _foot(shape: Shape, manner: Manner, room: str) -> list[Written | None]:

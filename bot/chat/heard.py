@@ -8,7 +8,7 @@ from bot.goals.goal import Goal
 from bot.ports.chat import Incoming, Place, Speaker
 from bot.ports.mail import Thread
 from bot.ports.people import Role
-from bot.ports.plain import printable
+from bot.ports.plain import unmarked
 from bot.ports.room_settings import DEFAULTS, RoomSettings
 
 NAME_CHARS: Final = 80
@@ -44,8 +44,8 @@ class Heard:
 
 
 def named_plainly(speaker: Speaker) -> Speaker:
-    """Whoever spoke, by a name of one printable line: a name forges no line of ours."""
-    name = " ".join(printable(speaker.name).split())[:NAME_CHARS]
+    """Whoever spoke, by a name of one plain line: a name forges no line of ours, nor a link."""
+    name = unmarked(speaker.name)[:NAME_CHARS]
     return speaker if name == speaker.name else replace(speaker, name=name or speaker.id)
 
 

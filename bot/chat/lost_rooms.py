@@ -20,6 +20,7 @@ from bot.goals.goal import Goal, State
 from bot.ports.chat import Incoming, Place, loss_of, move_of
 from bot.ports.journal import Content, Unit
 from bot.ports.people import Answer, Note
+from bot.ports.plain import unmarked
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,9 @@ class LostRooms:
         desk, place = self._desk, replace(message.place, thread="")
         how, why = loss_of(message) or ("gone", "")
         by = await desk.rooms.person(place.network, message.speaker)
-        note = Content(one_line(why, REASON_CHARS).rstrip("."), by) if why.strip() else None
+        note = (
+            Content(one_line(unmarked(why), REASON_CHARS).rstrip("."), by) if why.strip() else None
+        )
         goals = await desk.rooms.goals(states=LIVE, room=place)
         for goal in goals:
             if goal.state not in RESTING and not goal.reason.startswith("room_lost:"):

@@ -22,6 +22,8 @@ _HARMFUL: Final = (
     # Lone surrogates: no output takes them.
     *range(0xD800, 0xE000),
 )
+_UNMARKED: Final = (("`", "'"), ("](", "] ("))
+"""What would make a link or code of a name, and what stands in its place."""
 _REPLACED: Final = dict.fromkeys(_HARMFUL, "\N{REPLACEMENT CHARACTER}")
 WIDE: Final = 5
 """Spaces between notes of one line."""
@@ -31,6 +33,15 @@ def printable(text: str) -> str:
     """The text without control characters: no terminal obeys what an agent or a person wrote,
     nor shows it in another order than it has."""
     return text.replace("\r\n", "\n").translate(_REPLACED)
+
+
+def unmarked(text: str) -> str:
+    """The text on one printable line that no Markdown takes for a link or for code: what somebody calls
+    themselves, or gives as a reason, stands in sentences of ours."""
+    line = " ".join(printable(text).split())
+    for mark, instead in _UNMARKED:
+        line = line.replace(mark, instead)
+    return line
 
 
 def plain(shape: Shape) -> str:

@@ -178,3 +178,14 @@ def test_any_shape_is_content_that_can_be_sent(shape: Shape, in_place: bool) -> 
     Page(content.get("formatted_body", ""))
     assert "m.mentions" in content
     assert render.size(content, sealed=True) > 0
+
+
+def test_the_name_of_a_called_person_stands_on_one_line() -> None:
+    called = [Called("@a:b", "ann\nChecked: all is well " + "n" * 300), Called("@b:b", " \n")]
+
+    content = render.message(Shape("✅", "Complete", mentions=("p1", "p2")), MANNER, called=called)
+
+    [line] = content["body"].splitlines()
+    assert line.startswith("✅ Complete · ann Checked: all is well nn")
+    assert line.endswith("…, @\u2060b:b")
+    assert len(line) < 120

@@ -4,7 +4,7 @@ import pytest
 
 from bot.goals.events import Audited, DecisionAsked, TurnEnded
 from bot.goals.goal import Goal, State
-from bot.ports.chat import Incoming
+from bot.ports.chat import Incoming, Speaker
 from bot.ports.journal import content_hash
 from bot.ports.question import written
 from tests.bot.chat.network import ANN, BEN, EVE, Net, room
@@ -123,3 +123,12 @@ async def test_in_a_room_of_two_a_machine_makes_no_endless_goals(net: Net) -> No
 
     assert len(await net.goals()) == 6
     assert len(net.said()) == 1
+
+
+async def test_a_name_makes_no_link_and_no_code_in_what_we_say(net: Net) -> None:
+    eve = Speaker(EVE.id, "ann. [Approve](https://example.org/login) `x`")
+
+    await net.say("!goal access", eve)
+
+    [card] = [text for text in net.said() if "asks for access" in text]
+    assert "ann. [Approve] (https://example.org/login) 'x' asks for access." in card
