@@ -102,12 +102,12 @@ class Syncing:
             lambda: self._positions.position(NETWORK, workspace), "The position is read"
         )
         await patience.stored(self._parts.sealed.load, "What is sealed is read")
-        invites = asyncio.create_task(self._parts.invites.run())
+        invites: asyncio.Task[None] | None = None
         try:
             is_whole = True
             while True:
                 # What ends the invitations ends this, too.
-                if invites.done():
+                if invites is not None and invites.done():
                     invites.result()
                 answer, pause_s = await patience.asked(
                     partial(self._parts.asking.answer, since, is_whole=is_whole),
@@ -116,13 +116,16 @@ class Syncing:
                 )
                 self._heard()
                 since = await self._take(answer, since, receive)
+                # Not before a first look: what is said in a room that is joined would be history.
+                invites = invites or asyncio.create_task(self._parts.invites.run())
                 is_whole = False
                 await self._keep_up()
                 if pause_s:
                     await self._clock.sleep(pause_s)
         finally:
-            invites.cancel()
-            await asyncio.gather(invites, return_exceptions=True)
+            if invites is not None:
+                invites.cancel()
+                await asyncio.gather(invites, return_exceptions=True)
 
     async def _take(self, answer: Json, since: str | None, receive: Receive) -> str:
         """Give on all of an answer; returns its position, which is stored then."""
