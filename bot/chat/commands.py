@@ -42,6 +42,9 @@ from bot.ports.mail import Thread
 CONFIRM_S = 60.0
 """How long the first `cancel` waits for its second (manners.md)."""
 
+PICK_S = 300.0
+"""How long a number is the choice from a list that was shown: later it is about something else."""
+
 CARRIED = (MessageReceived, DecisionAnswered, ObjectiveEdited)
 """What people say that a model call carries."""
 
@@ -60,7 +63,7 @@ class Commands:
         self._forgetting = ForgetCommands(desk)
         self._patience, self._chatter = Patience(), Chatter()
         self._asked_to_cancel: dict[tuple[str, str], float] = {}
-        self._picks: dict[tuple[str, Place], tuple[Command, tuple[Goal, ...]]] = {}
+        self._picks: dict[tuple[str, Place], tuple[Command, tuple[Goal, ...], float]] = {}
 
     async def run(self, heard: Heard, command: Command) -> None:
         """Do what the command says.
@@ -118,8 +121,9 @@ class Commands:
         key = (heard.person, heard.message.place)
         if key not in self._picks or not (text.isascii() and text.isdigit()):
             return False
-        command, goals = self._picks[key]
-        if not 1 <= int(text) <= len(goals):
+        command, goals, shown_at = self._picks[key]
+        is_late = self._desk.clock.now() - shown_at > PICK_S
+        if is_late or heard.message.is_aside or not 1 <= int(text) <= len(goals):
             return False
         del self._picks[key]
         await self.run(heard, replace(command, goal=goals[int(text) - 1].number))
@@ -256,7 +260,7 @@ class Commands:
 
     async def _offer(self, heard: Heard, command: Command, goals: tuple[Goal, ...]) -> None:
         texts = self._desk.manner.texts
-        self._picks[heard.person, heard.message.place] = (command, goals)
+        self._picks[heard.person, heard.message.place] = (command, goals, self._desk.clock.now())
         lines = [
             texts(
                 "said.which.line",

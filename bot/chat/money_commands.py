@@ -59,6 +59,11 @@ class MoneyCommands:
         if desk.spending is None:
             await desk.answer(heard, manner.texts("spend.none"))
             return
+        named = command.goal
+        if named is not None and not await desk.rooms.goals(room=heard.message.place, number=named):
+            goal = manner.texts("goal", number=named)
+            await desk.answer(heard, manner.texts("said.no_such_goal", goal=goal))
+            return
         await desk.answer(heard, await self._told(heard, command, desk.spending, manner))
 
     async def lift(self, heard: Heard, goal: Goal) -> None:

@@ -132,3 +132,15 @@ async def test_a_name_makes_no_link_and_no_code_in_what_we_say(net: Net) -> None
 
     [card] = [text for text in net.said() if "asks for access" in text]
     assert "ann. [Approve] (https://example.org/login) 'x' asks for access." in card
+
+
+async def test_a_number_that_is_said_much_later_or_to_others_picks_nothing(net: Net) -> None:
+    for name in ("haiku", "sonnet"):
+        await net.say(f"!goal write a {name}")
+    await net.say("!goal stop")
+
+    await net.say("2", is_aside=True)
+    net.clock.move(301)
+    await net.say("2")
+
+    assert {goal.state for goal in await net.goals()} == {State.READY}

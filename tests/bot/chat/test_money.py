@@ -258,8 +258,11 @@ async def test_nobody_and_nothing_are_said_so(bench: Bench) -> None:
 
     await bench.say("/goal spend person @nobody")
     nobody = bench.last()
+    await bench.say("/goal spend G7")
+    no_goal = bench.last()
     await bench.say("/goal spend week")
 
+    assert no_goal.startswith("There is no G7 in this room.")
     assert nobody == "Nobody called nobody has spent anything here."
     assert bench.last() == "Nothing was spent."
 
