@@ -63,8 +63,10 @@ log = logging.getLogger(__name__)
 LOOK_S = 1.0
 """The longest that a message stored by another process waits."""
 BUSY_PAUSE_S = 0.25
-UNDER_WAY: Final = frozenset({State.READY, State.WORKING, State.AUDITING, State.WAITING})
-"""States of goals that go on by themselves: what is said to them begins nothing."""
+HEARING: Final = frozenset(
+    {State.READY, State.WORKING, State.AUDITING, State.WAITING, State.DECIDING}
+)
+"""States of goals that hear what is said in time: it begins nothing by itself."""
 FAILINGS = 3
 """As `Inbox.failed` counts them."""
 
@@ -309,19 +311,23 @@ class Intake:
 
     async def _speech(self, heard: Heard, text: str) -> None:
         goal = heard.goal
-        if (goal is None or goal.state not in UNDER_WAY) and await self._commands.lets_be(heard):
-            return
         if goal is None:
+            if await self._commands.lets_be(heard):
+                return
             if await self._commands.may(heard, Act.START):
                 await self._commands.ask(heard, text)
             return
         facts = await self._facts(goal)
-        answer = answers.exact(text, facts, self._desk.manner)
-        if answer is None:
-            replies = bool(heard.message.reply_to)
-            answer = answers.in_words(text, facts, replies_to_card=replies)
-        if answer is not None:
-            await self._answer(heard, goal, answer)
+        # An exact word is what was asked for, however much was said before it.
+        if (exact := answers.exact(text, facts, self._desk.manner)) is not None:
+            await self._answer(heard, goal, exact)
+            return
+        words = answers.in_words(text, facts, replies_to_card=bool(heard.message.reply_to))
+        begins = words is not None or goal.state not in HEARING
+        if begins and await self._commands.lets_be(heard):
+            return
+        if words is not None:
+            await self._answer(heard, goal, words)
             return
         await self._steer(heard, goal, text)
 

@@ -102,6 +102,24 @@ async def test_a_machine_that_answers_all_answers_makes_no_endless_turns(net: Ne
     assert asks(net) == 8
 
 
+async def test_who_has_said_a_lot_to_a_goal_that_asks_is_heard_and_may_answer_still(
+    net: Net,
+) -> None:
+    thread = await net.say("!goal write a haiku about tides")
+    [goal] = await net.goals()
+    text = written("Is that all?", ())
+    asks = DecisionAsked("d", "sign_off", content_hash(text), "toolu_1")
+    await net.happens(goal, *began(goal), asks, TurnEnded("done"), contents=[text])
+
+    for number in range(40):
+        await net.say(f"Mind verse {number}.", ANN, room(thread))
+    heard = (await net.goals())[0]
+    await net.say("yes", ANN, room(thread))
+
+    assert (heard.state, heard.messages) == (State.DECIDING, goal.messages + 40)
+    assert (await net.goals())[0].decision is None
+
+
 async def test_what_was_said_over_hours_while_the_bot_was_away_is_all_taken(net: Net) -> None:
     net.members.direct.add("!room")
     said = [
