@@ -9,6 +9,7 @@ import os
 import random
 import sqlite3
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ MESSAGES: Final = 2_000 if IS_FULL else 150
 THREADS: Final = 20 if IS_FULL else 5
 ASKS_EACH: Final = 10
 """Of so many messages of a thread one is a question, which is answered with a post."""
+APART_S: Final = 0.1
 SHARE: Final = 0.15
 FAULTS: Final[Sequence[Fault]] = (
     Limited(retry_after_ms=300), Limited(header_s=1), Limited(), Page(502), Page(503),
@@ -122,6 +124,8 @@ def _said(where: tuple[PlainUser, str, str], part: int) -> Talk:
     chance = random.Random(f"{root} {part}")
     steered, asked = [], []
     for number in range(part * count, (part + 1) * count):
+        # Not all in one answer of the homeserver.
+        time.sleep(APART_S)
         if chance.randrange(ASKS_EACH) == 0:
             asked.append(person.say(room, "tasks", root))
         else:
