@@ -4,6 +4,7 @@ One event on its way to the homeserver.
 Rule 1: what the homeserver has not refused in its own words may have arrived.
 Rule 2: once it limits us, one event is on its way at a time: what it says to that is known to the next.
 Rule 3: whether the room is encrypted is asked right before, with nothing in between.
+Rule 4: a room that was replaced takes nothing; what is to be said there waits until we are in the next one.
 """
 
 import asyncio
@@ -11,10 +12,12 @@ import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Final
+from urllib.parse import quote
 
 import aiohttp
 import nio
 
+from adapters.matrix import wire
 from adapters.matrix.errors import LoggedOut, translated, unwrap
 from adapters.matrix.pace import Pace, Rank
 from adapters.matrix.render import Content
@@ -25,6 +28,8 @@ MESSAGE: Final = "m.room.message"
 REACTION: Final = "m.reaction"
 AGAIN_S: Final = 0.2
 """Until what was made for a room in clear is made again for an encrypted one."""
+REPLACED_S: Final = 30.0
+"""Between tries while nobody has let us into the room that has replaced another."""
 LEAST_S: Final = 0.1
 """No wait is shorter: what asks again at once asks the same."""
 
@@ -102,7 +107,21 @@ class Sender:
             response = await self._client.room_send(
                 room_id, kind, content, tx_id=tx_id, ignore_unverified_devices=True
             )
-        return self._taken(response, asked_at)
+        try:
+            return self._taken(response, asked_at)
+        except Refused as error:
+            if error.code != "M_FORBIDDEN" or not await self._is_replaced(room_id):
+                raise
+            what = "The room was replaced, and the bot is not in the next one yet."
+            raise Wait(what, retry_after_s=REPLACED_S) from error
+
+    async def _is_replaced(self, room_id: str) -> bool:
+        path = f"/rooms/{quote(room_id, safe='')}/state/m.room.tombstone"
+        try:
+            await wire.call(self._client, "GET", path, what="A room's end cannot be read")
+        except Refused:
+            return False
+        return True
 
     def _taken(
         self,

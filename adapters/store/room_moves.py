@@ -151,6 +151,12 @@ def _move_session(
 ) -> list[Goal]:
     """One session; returns its live goal."""
     session, thread, kind = row
+    at = tx.now()
+    tx.run(_PASS, of_session=session, state="superseded", remote="")
+    tx.run(
+        _ANEW, of_session=session, of_since=at - REFUSED_S, state="pending", remote="",
+        looked_up=False,
+    )  # fmt: skip
     live = [codec.load_goal(data) for [data] in tx.all(_LIVE, of_session=session)]
     ours = live or [codec.load_goal(data) for [data] in tx.all(_LAST, of_session=session)]
     says = any(tx.one(query, of_session=session) for query in (_HAS_TO_SAY, _IS_ASKED))
@@ -164,12 +170,6 @@ def _move_session(
     elif says and not ours:
         thread, kind = "", f"beside:{session}"
     tx.run(_SET_SESSION, of_session=session, room=target, thread=thread, kind=kind)
-    at = tx.now()
-    tx.run(_PASS, of_session=session, state="superseded", remote="")
-    tx.run(
-        _ANEW, of_session=session, of_since=at - REFUSED_S, state="pending", remote="",
-        looked_up=False,
-    )  # fmt: skip
     if ours and (live or says):
         write_root(writes, session, thread, root(ours[0]), at, ours[0].id)
     for goal in live:

@@ -112,6 +112,23 @@ class RoomMovesContract:
         after = [due.key for due in await sent(bed) if due.kind == "reply"]
         assert after == ["refused", "unsure", "next"]
 
+    async def test_the_result_that_the_old_room_refused_is_told_under_a_new_root(
+        self, bed: Bed
+    ) -> None:
+        goal = await opened(bed, replace(OLD, thread="$t"))
+        await bed.commit(goal, Cancelled(goal.owner))
+        await sent(bed)
+        await bed.outbox.say(goal.session, "result", "it is done")
+        await bed.keys("matrix")
+        await bed.outbox.failed("result", "the room was replaced")
+
+        await bed.rooms.move(OLD, NEW.room, root)
+
+        after = await sent(bed, "$new")
+        assert [(due.kind, due.place) for due in after] == [
+            ("root", NEW), ("reply", replace(NEW, thread="$new1")),
+        ]  # fmt: skip
+
     async def test_a_thread_whose_goal_has_ended_begins_anew_with_its_next_goal(
         self, bed: Bed
     ) -> None:

@@ -54,6 +54,9 @@ def _move_session(
     all_of_it = [goal for goal in rows.goals.values() if goal.session == session]
     ours = [goal for goal in all_of_it if goal.kind == "goal"]
     live = [goal for goal in ours if not goal.is_final]
+    for one in rows.outbox.values():
+        if one.due.session == session:
+            _begin_anew(store, one)
     says = any(one.due.session == session and one.state in OPEN for one in rows.outbox.values())
     says = says or any(not goal.is_final for goal in all_of_it if goal.kind == "ask")
     if was.thread == "":
@@ -65,9 +68,6 @@ def _move_session(
         rows.beside.add(session)
     rows.sessions[session] = now
     rows.say_again(was, replace(was, thread=now.thread))
-    for one in rows.outbox.values():
-        if one.due.session == session:
-            _begin_anew(store, one)
     if ours and (live or says):
         last = (live or ours)[-1]
         store.outbox.begin(session, root(last), last.id)

@@ -325,6 +325,18 @@ async def test_a_room_that_the_bot_was_put_out_of_is_refused(bot: Poster) -> Non
     assert refused.value.code == "M_FORBIDDEN"
 
 
+async def test_what_is_to_be_said_in_a_room_that_was_replaced_waits_for_the_next_one(
+    bot: Poster,
+) -> None:
+    place = await bot.room()
+    upgrade = {"new_version": "11"}
+    path = f"/_matrix/client/v3/rooms/{place.room}/upgrade"
+    bot.synapse.done("POST", path, upgrade, bot.ann.token)
+
+    with pytest.raises(Wait, match="not in the next one yet"):
+        await bot.posting.send(a_result(place, "g1:settle", "Done."))
+
+
 @pytest.mark.parametrize(
     "place",
     [
