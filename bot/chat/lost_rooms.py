@@ -66,7 +66,10 @@ class LostRooms:
         objectives = {goal.id: one_line(await desk.objective(goal)) for goal in goals}
 
         def root(goal: Goal) -> str:
-            return texts("root.moved", goal=desk.name(goal), objective=objectives.get(goal.id, ""))
+            name = desk.name(goal)
+            if goal.id not in objectives:
+                return texts("root.moved.ended", goal=name)
+            return texts("root.moved", goal=name, objective=objectives[goal.id])
 
         answer = Answer(handled=(message.id,))
         if goals or desk.allow_list.kept(old):

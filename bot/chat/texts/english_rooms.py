@@ -20,6 +20,7 @@ ROOMS: Final[Mapping[str, str]] = {
     # Threads that begin with a message of ours.
     "root.goal": "🎯 {goal} for {owner}: {objective}",
     "root.moved": "🎯 {goal} goes on here: {objective}",
+    "root.moved.ended": "🎯 {goal} was asked for in the room before this one.",
     # Rooms that are lost, or replaced.
     "said.moved": "The room is replaced by this one. Its goals and settings came along.",
     "status.room_lost.left": "The bot left the room.",

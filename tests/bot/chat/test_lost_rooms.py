@@ -6,7 +6,7 @@ import pytest
 
 from bot.chat.operations import Operations
 from bot.errors import Refused
-from bot.goals.events import RoomWasLost, TurnEnded, TurnStarted
+from bot.goals.events import Audited, RoomWasLost, TurnEnded, TurnStarted
 from bot.goals.goal import State
 from bot.ports.chat import Place, RoomLost, RoomMoved, Speaker
 from tests.bot.chat.network import ANN, BEN, BOT, Net, room
@@ -162,6 +162,23 @@ async def test_a_replaced_room_goes_on_in_the_new_one(net: Net) -> None:
 
     assert (await net.goals())[0].messages == 1
     assert thread != home.thread
+
+
+async def test_the_result_that_the_old_room_refused_is_told_in_the_new_one(net: Net) -> None:
+    await net.say("!goal write a haiku about tides")
+    [goal] = await net.goals()
+    verdict = Audited(goal.revision, 1, goal.messages, "complete")
+    net.chat.will_raise = [Refused("The room was replaced.", code="M_FORBIDDEN")]
+    await net.happens(goal, *began(goal), TurnEnded("done"), verdict)
+
+    await net.take(RoomMoved("$moved", room(), BEN, "!new", 9.0))
+    await net.delivery.drain()
+
+    [root] = net.said(name="!new")
+    home = await net.allow_list.home(goal.session)
+    [result] = net.said(home.thread, "!new")
+    assert root == "🎯 G1 was asked for in the room before this one."
+    assert result.startswith("✅ Complete · G1")
 
 
 async def test_a_move_that_is_told_twice_changes_nothing_the_second_time(net: Net) -> None:
