@@ -60,6 +60,14 @@ class Words:
     """The label of the link to the message that a post goes back to."""
     lost: str
     """That a file cannot be sent; `{name}` is its."""
+    reacts: str = ""
+    """How a card is answered that offers reactions."""
+    says: str = ""
+    """How one is answered that takes its words alone."""
+    freely: str = ""
+    """That one's own words do as well."""
+    openly: str = ""
+    """That one is to answer in one's own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +283,8 @@ def _foot(shape: Shape, manner: Manner, room: str) -> list[Written | None]:
         _tasks(shape, manner),
         line(notes, manner.names) if notes else None,
         _origin(shape, manner, room),
-        _buttons(shape.buttons),
+        _how(shape, manner),
+        _buttons([button for button in shape.buttons if button.verb]),
     ]
     return [
         line(shape.now, manner.names) if shape.now else None,
@@ -291,6 +300,18 @@ def _options(shape: Shape, manner: Manner) -> Written | None:
     html = "".join(f"<li>{option.html}</li>" for option in options)
     plain = "\n".join(f"{number}. {option.plain}" for number, option in enumerate(options, 1))
     return Written(f"<ol>{html}</ol>", plain)
+
+
+def _how(shape: Shape, manner: Manner) -> Written | None:
+    """How a card is answered: there is no button for one's own words."""
+    words = manner.words
+    is_free = any(not button.verb for button in shape.buttons)
+    if not shape.options:
+        text = words.openly if is_free else ""
+    else:
+        offered = words.reacts if shape.reactions else words.says
+        text = f"{offered} {words.freely}" if is_free else offered
+    return line(text, manner.names) if text.strip() else None
 
 
 def _tasks(shape: Shape, manner: Manner) -> Written | None:
@@ -327,8 +348,6 @@ def _buttons(buttons: Sequence[Button]) -> Written | None:
 
 def _word(button: Button) -> Written:
     label, verb = button.label, button.verb
-    if not verb:
-        return as_is(label)
     code = f"<code>{escaped(verb)}</code>"
     if verb.casefold() == label.casefold():
         return Written(code, verb)

@@ -65,8 +65,10 @@ def build_matrix(
     )  # fmt: skip
     file = "{name}"
     words = Words(
-        texts("network.whole", name=file), texts("network.origin"), texts("network.lost", name=file)
-    )
+        texts("network.whole", name=file), texts("network.origin"),
+        texts("network.lost", name=file), texts("network.reacts"), texts("network.says"),
+        texts("network.freely"), texts("network.openly"),
+    )  # fmt: skip
     wishes = Wishes(
         may_invite=door.may_invite,
         is_claim_open=door.is_claim_open,

@@ -19,7 +19,15 @@ from bot.ports.chat import Button, Shape
 from tests.adapters.matrix.page import Page
 
 GOLDEN = Path(__file__).parent / "golden"
-WORDS = Words("The whole text is in `{name}`.", "Asked for here", "{name} cannot be sent here.")
+WORDS = Words(
+    "The whole text is in `{name}`.",
+    "Asked for here",
+    "{name} cannot be sent here.",
+    "React, or say the number or the words.",
+    "Say the words; reactions do not count here.",
+    "Your own words do as well.",
+    "Answer in your own words.",
+)
 MANNER = Manner(WORDS, ("@headway:example.org", "headway", "Headway"))
 ANN = Called("@ann:example.org", "Ann")
 ROOM = "!PY8wOi"
@@ -68,7 +76,9 @@ CASES = {
         render.message(DECISION, MANNER, called=[ANN], room=ROOM), "$root", "$latest"
     ),
     "card_closed": lambda: render.replacing(
-        render.quiet(replace(DECISION, options=(), notes=(), now="Answered: main."), MANNER),
+        render.quiet(
+            replace(DECISION, options=(), notes=(), buttons=(), now="Answered: main."), MANNER
+        ),
         "$card",
     ),
     "answer": lambda: render.message(
