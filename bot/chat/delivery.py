@@ -295,7 +295,10 @@ class Delivery:
         goal = await self._rooms.last_goal(due.session)
         if goal is None:
             return Shape("", "", body=body, buttons=buttons)
-        return Shape("", "", body=body, buttons=buttons, goal=goal.id, state=goal.state)
+        asked = (goal.owner,) if due.key.startswith(ASKING) else ()
+        return Shape(
+            "", "", body=body, buttons=buttons, mentions=asked, goal=goal.id, state=goal.state
+        )
 
 
 def _origin(due: Due) -> str:

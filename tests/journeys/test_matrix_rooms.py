@@ -127,6 +127,7 @@ def test_taking_the_objective_back_pauses_the_goal_and_asks_its_owner(
     goal.until("paused")
     asked = ann.until_said(room, "was deleted", by=headway.user_id)
     assert "`cancel` ends it" in asked.body
+    assert asked.content["m.mentions"] == {"user_ids": [ann.user_id]}
 
 
 def test_a_plain_reply_counts_as_said_in_the_thread(
