@@ -27,6 +27,11 @@ from bot.ports.spending import Spending
 LIVE: Final = tuple(state.value for state in State if state not in FINAL)
 """States of goals that have not ended, as `Rooms.goals` takes them."""
 
+HEARING: Final = frozenset(
+    {State.READY, State.WORKING, State.AUDITING, State.WAITING, State.DECIDING}
+)
+"""States of goals that hear what is said in time: it begins nothing by itself."""
+
 Told = Callable[[Applied], str]
 """What is answered, from what was done."""
 

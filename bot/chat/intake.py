@@ -13,11 +13,10 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
 
 from bot.chat import answers
 from bot.chat.commands import Commands
-from bot.chat.desk import Desk, is_shared
+from bot.chat.desk import HEARING, Desk, is_shared
 from bot.chat.edits import Edits
 from bot.chat.facts import Facts, gather
 from bot.chat.forgetting import Removals
@@ -35,13 +34,14 @@ from bot.chat.parse import (
     is_command,
     parse,
 )
+from bot.chat.patience import STRANGERS, Patience
 from bot.chat.reacting import Reactions
 from bot.chat.rights import Act, Roles, may
 from bot.chat.times import DAY_S
 from bot.chat.verbs import OF_ANYBODY, START, VERBS, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import DecisionAnswered, MessageReceived
-from bot.goals.goal import Goal, State
+from bot.goals.goal import Goal
 from bot.ports.attached import with_files
 from bot.ports.chat import (
     Arrival,
@@ -63,10 +63,6 @@ log = logging.getLogger(__name__)
 LOOK_S = 1.0
 """The longest that a message stored by another process waits."""
 BUSY_PAUSE_S = 0.25
-HEARING: Final = frozenset(
-    {State.READY, State.WORKING, State.AUDITING, State.WAITING, State.DECIDING}
-)
-"""States of goals that hear what is said in time: it begins nothing by itself."""
 FAILINGS = 3
 """As `Inbox.failed` counts them."""
 
@@ -106,6 +102,7 @@ class Intake:
         self._rooms = LostRooms(desk, operations)
         self._reactions = Reactions(desk, self._commands, roles, self._answer, self._facts)
         self.operations = operations
+        self._strangers = Patience(*STRANGERS)
         self._look = asyncio.Event()
 
     async def receive(self, *arrivals: Arrival, upto: Position | None = None) -> None:
@@ -379,11 +376,14 @@ class Intake:
 
     async def _stranger(self, heard: Heard, said: Said) -> None:
         """Who is not on the list is told once a day; they may ask to be, or claim it."""
+        place = heard.message.place
+        if isinstance(said, Talk | Speech) or (
+            is_shared(place) and self._strangers.has_ended(place.room, self._desk.clock.now())
+        ):
+            await self._desk.inbox.handled(heard.id)
+            return
         if isinstance(said, Command) and said.verb.name in OF_ANYBODY:
             await self._commands.run(heard, said)
-            return
-        if isinstance(said, Talk | Speech):
-            await self._desk.inbox.handled(heard.id)
             return
         answer = await self._desk.reply(
             heard, self._desk.manner.texts("said.stranger"), reason="stranger"

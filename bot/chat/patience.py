@@ -11,6 +11,8 @@ from typing import Final
 MOST: Final = 5
 """Complaints that somebody gets in a room within `WITHIN_S`."""
 WITHIN_S: Final = 60.0
+STRANGERS: Final = (10, 60.0)
+"""Answers to strangers in a room, and within how many seconds: more are a crowd, and its noise ours."""
 UNCALLED: Final = ((6, 60.0), (30, 900.0))
 """Turns that somebody makes begin in a room without calling the bot, and within how many seconds: more
 is no person who reads the answers."""

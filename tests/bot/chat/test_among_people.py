@@ -162,3 +162,13 @@ async def test_a_number_that_is_said_much_later_or_to_others_picks_nothing(net: 
     await net.say("2")
 
     assert {goal.state for goal in await net.goals()} == {State.READY}
+
+
+async def test_a_crowd_of_strangers_does_not_make_the_bot_flood_the_room(net: Net) -> None:
+    for number in range(30):
+        await net.say("!goal write a haiku", Speaker(f"@eve{number}:example.org", "eve"))
+    in_flood = len(net.said())
+    net.clock.move(61)
+    await net.say("!goal write a haiku", Speaker("@eve29:example.org", "eve"))
+
+    assert (in_flood, len(net.said())) == (10, 11)
