@@ -23,6 +23,7 @@ from adapters.matrix.parse import (
     Json,
     content_of,
     file_of,
+    is_marked,
     moved_as,
     parse,
     thread_of,
@@ -139,10 +140,13 @@ class Completing:
         self._remember(changed.id, author)
         return author
 
-    async def _with_text(self, reacted: Reacted, hearer: Hearer) -> Reacted:
+    async def _with_text(self, reacted: Reacted, hearer: Hearer) -> Reacted | None:
         event = await self._event(reacted.place.room, reacted.to)
         if event is None or event.is_shut:
             return reacted
+        if is_marked(content_of(event.source)) and event.source.get("sender") != hearer.id:
+            # It is another Headway that is asked to make a goal of what it said.
+            return None
         said = parse(event.source, hearer, is_sealed=event.is_sealed)
         if not isinstance(said, Incoming):
             return reacted

@@ -145,3 +145,21 @@ async def test_bad_input_crashes_nothing_and_hides_nothing(
     kinds = {type(one).__name__ for one in ledger.said.values()}
     assert kinds == {"Incoming", "Removed", "Reacted"}
     assert [one.text for one in ledger.said.values() if isinstance(one, Reacted)] == [""]
+
+
+async def test_an_aim_at_what_another_headway_said_is_for_that_one(
+    synapse: Synapse, tmp_path: Path
+) -> None:
+    bot, ann, ledger = synapse.register("bot"), person(synapse), Ledger()
+    room = ann.create(bot.user_id)
+    async with ear(synapse, bot, tmp_path / "s", ledger, invited=[ann.id]) as hears:
+        await hears.until(lambda: room in hears.client.rooms)
+        theirs = ann.send(room, {"msgtype": "m.text", "body": "Done.", MARK: {"key": "g1:settle"}})
+        for target in (theirs, ann.say(room, "count the boats")):
+            relation = {"rel_type": "m.annotation", "event_id": target, "key": "🎯"}
+            ann.send(room, {"m.relates_to": relation}, type="m.reaction")
+        await hears.until(lambda: len(ledger.said) == 2)
+
+    assert [one.text for one in ledger.said.values() if isinstance(one, Reacted)] == [
+        "count the boats"
+    ]
