@@ -96,6 +96,11 @@ def refusal(status: int, body: object, headers: Mapping[str, str]) -> HeadwayErr
     return _of_code(code, f"{code} {message or ''}".strip(), said, wait_s)
 
 
+def cause(error: HeadwayError) -> str:
+    """What happened, for where nothing tries again by itself."""
+    return str(error).removesuffix(f" {_AGAIN}")
+
+
 @contextmanager
 def translated(what: str) -> Iterator[None]:
     """Our error for what a call of nio or aiohttp raises.

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 
 from adapters.matrix.errors import NotMatrix, refusal, translated
-from bot.errors import BadInput, Wait
+from bot.errors import BadInput, Refused, Wait
 
 CALL_S: Final = 30.0
 LOGIN: Final = "/_matrix/client/v3/login"
@@ -126,6 +126,15 @@ class Homeserver:
         """Set how the user is shown."""
         path = f"/_matrix/client/v3/profile/{quote(user_id, safe='')}/displayname"
         await self._call("PUT", path, {"displayname": name}, token=token)
+
+    async def knows(self, token: str, user_id: str) -> bool:
+        """Whether there is such a user, as far as the homeserver says."""
+        path = f"/_matrix/client/v3/profile/{quote(user_id, safe='')}"
+        try:
+            await self._call("GET", path, token=token)
+        except Refused as error:
+            return error.code not in ("M_NOT_FOUND", "M_UNKNOWN")
+        return True
 
     async def _call(
         self, method: str, path: str, body: object = None, *, token: str = ""

@@ -11,7 +11,7 @@ Rule 4: the password is used and forgotten.
 import contextlib
 import logging
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,8 @@ import nio
 from adapters.matrix import cross_signing, crypto_store
 from adapters.matrix.account import Account, AccountFile
 from adapters.matrix.cross_signing import Approve, Seeds
-from adapters.matrix.homeserver import Homeserver, Login
+from adapters.matrix.errors import LoggedOut
+from adapters.matrix.homeserver import Homeserver, Login, Who
 from adapters.matrix.session import DEVICE_NAME, NoSession
 from bot.errors import BadInput, ByOperator, HeadwayError, Refused
 
@@ -50,6 +51,17 @@ class Done:
 
     account: Account
     is_new_device: bool
+
+
+async def named(homeserver: str, proof: Proof) -> Proof:
+    """The proof with the full id of whom a token logs in.
+
+    Raises:
+        BadInput: the token is no use here.
+        Wait, AccountClosed, Refused: as the homeserver says.
+    """
+    async with Homeserver.at(homeserver) as server:
+        return replace(proof, user=(await _whose(server, proof)).user_id)
 
 
 async def log_in(
@@ -231,10 +243,21 @@ async def _login(server: Homeserver, proof: Proof, former: Account | None) -> Lo
     return login
 
 
-async def _by_token(server: Homeserver, proof: Proof, former: Account | None) -> Login:
-    who = await server.whoami(proof.token)
-    if proof.user.startswith("@") and proof.user != who.user_id:
+async def _whose(server: Homeserver, proof: Proof) -> Who:
+    try:
+        who = await server.whoami(proof.token)
+    except LoggedOut as error:
+        raise BadInput(
+            "The homeserver does not know this token: it was ended, or is that of another homeserver. "
+            "Give the token of a login that goes on, or a password."
+        ) from error
+    if proof.user not in ("", who.user_id, who.user_id.removeprefix("@").partition(":")[0]):
         raise BadInput(f"The token is that of {who.user_id}, and not of {proof.user}. Mend one.")
+    return who
+
+
+async def _by_token(server: Homeserver, proof: Proof, former: Account | None) -> Login:
+    who = await _whose(server, proof)
     login = Login(proof.token, who.user_id, who.device_id)
     if not who.device_id:
         raise BadInput("The token belongs to no device. Give the token of a login, or a password.")

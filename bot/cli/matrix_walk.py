@@ -19,9 +19,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from adapters.matrix import login
-from adapters.matrix.account import AccountFile
+from adapters.matrix.account import Account, AccountFile
 from adapters.matrix.cross_signing import NotSigned
 from adapters.matrix.crypto_store import CryptoStoreBusy
+from adapters.matrix.errors import cause
 from adapters.matrix.homeserver import Homeserver, discover
 from adapters.matrix.login import Done, Proof, WrongPassword
 from bot.cli.exits import KNOWN
@@ -66,6 +67,7 @@ class Walk:
         self._settings, self._given, self._asks = settings, given, asks
         self._file: AccountFile = matrix_account(settings)
         self._console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+        self._was_unread = self._file.stamp() is not None and _quiet(self._file.card) is None
 
     def taken(self) -> Done:
         """Walk it; returns the account.
@@ -76,14 +78,17 @@ class Walk:
         """
         prepare_folder(self._settings)
         self._refuse_unusable()
-        homeserver = self._homeserver()
-        done, proof = self._login(homeserver)
+        try:
+            homeserver = self._homeserver()
+            done, proof = self._login(homeserver)
+        except Wait as error:
+            raise Wait(f"{cause(error)} Nothing was changed: try it again then.") from error
         for named, value in done.account.secrets.items():
             KNOWN.learn(named, value)
         self._good(f"Logged in as {done.account.user_id} on the device {done.account.device_id}.")
         self._sign(proof)
         self._call(done)
-        self._let_in()
+        self._let_in(done.account)
         self._next(done)
         return done
 
@@ -121,12 +126,14 @@ class Walk:
             proof = self._proof(by_password=bool(has_password), again=not first)
             first = False
             try:
+                if proof.token:
+                    proof = self._try("Looking whose token it is", login.named(homeserver, proof))
                 self.refuse_other_user(proof)
                 return self._try("Logging in", self._logged_in(homeserver, proof)), proof
             except (WrongPassword, *TROUBLES) as error:
                 if not self._asks or (given.token or given.password):
                     raise
-                self._bad(str(error))
+                self._bad(cause(error))
 
     async def _logged_in(self, homeserver: str, proof: Proof) -> Done:
         return await login.log_in(
@@ -230,7 +237,7 @@ class Walk:
         except TROUBLES as error:
             self._warn(f"The name is not set. {error}")
 
-    def _let_in(self) -> None:
+    def _let_in(self, account: Account) -> None:
         """Somebody has to be on the list before the bot does anything on Matrix."""
         admin = self._given.admin
         if not admin and self._asks and not _has_admin(self._settings):
@@ -239,15 +246,39 @@ class Walk:
         if not admin:
             return
         try:
-            request = {"do": "allow.add", "who": _full_id(admin), "role": "admin", "room": None}
+            who = self._person(admin, account)
+            request = {"do": "allow.add", "who": who, "role": "admin", "room": None}
             told = asked(self._settings, {**request, "network": "matrix"})
         except HeadwayError as error:
             if not self._asks or self._given.admin:
                 raise
-            self._bad(str(error))
-            self._let_in()
+            self._bad(cause(error))
+            self._let_in(account)
         else:
             self._good(f"{told['who']} may do everything, in all rooms.")
+
+    def _person(self, text: str, account: Account) -> str:
+        """The full id of somebody else than the bot, whom the homeserver knows. Raises BadInput."""
+        who = _full_id(text)
+        if who == account.user_id:
+            raise BadInput(f"{who} is the bot itself. Give your own id, such as @you:example.org.")
+
+        async def known() -> bool:
+            async with Homeserver.at(account.homeserver) as server:
+                return await server.knows(account.access_token, who)
+
+        try:
+            is_known = self._try(f"Looking for {who}", known())
+        except TROUBLES:
+            return who
+        if not is_known and self._asks and not (self._given.admin or self._given.yes):
+            if not typer.confirm(
+                f"The homeserver knows no {who}. Is it written so?", default=False
+            ):
+                raise BadInput("Give the id as it is written in your client.")
+        elif not is_known:
+            self._warn(f"The homeserver knows no {who}. Let in is whoever has that id.")
+        return who
 
     def _next(self, done: Done) -> None:
         user_id = done.account.user_id
@@ -258,8 +289,10 @@ class Walk:
             lines.append(
                 f"  {program()} run          works at the goals, and hears what is said there"
             )
-        elif not any(one.get("network") == "matrix" for one in running.get("connectors", ())):
-            lines.append("The Headway that runs does not know of Matrix yet: start it again.")
+        elif self._was_unread or not any(
+            one.get("network") == "matrix" for one in running.get("connectors", ())
+        ):
+            lines.append("The Headway that runs does not know of this account yet: start it again.")
         lines.append(f"  {program()} doctor       tells why the bot is deaf, should it be")
         self._say("\n".join(lines))
 
@@ -280,7 +313,7 @@ class Walk:
             except TROUBLES as error:
                 if given or not self._asks:
                     raise
-                self._bad(str(error))
+                self._bad(cause(error))
             else:
                 self._good(told(found))
                 return found

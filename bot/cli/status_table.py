@@ -57,7 +57,7 @@ def _process(told: Mapping[str, Any]) -> Text:
 
 def _connector(one: Mapping[str, Any]) -> Text:
     if not one["up"]:
-        return Text(f"cannot be heard {one['trouble']}".rstrip(), style="red")
+        return Text(f"cannot be heard: {one['trouble']}".removesuffix(": "), style="red")
     if one["last_heard"] is None:
         return Text("up, nothing heard yet")
     heard = datetime.fromisoformat(one["last_heard"]).timestamp()

@@ -7,7 +7,7 @@ process has by itself (its sync) is read from what it wrote.
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
@@ -15,10 +15,17 @@ from adapters.matrix import look
 from adapters.matrix.account import NEW_DEVICE, Account, Card
 from adapters.matrix.crypto_store import check as check_store
 from adapters.matrix.crypto_store import look as look_at_keys
-from adapters.matrix.errors import AccountClosed, LoggedOut, NotMatrix
+from adapters.matrix.errors import AccountClosed, LoggedOut, NotMatrix, cause
 from adapters.matrix.homeserver import Homeserver, Who
 from bot.doctor.finding import Found, warning, wrong
-from bot.errors import HeadwayError, Refused, StoreBusy, StoreUnusable, Wait
+from bot.errors import (
+    HeadwayError,
+    Refused,
+    SecretsUnusable,
+    StoreBusy,
+    StoreUnusable,
+    Wait,
+)
 from bot.ports.people import Register
 from bot.settings import Settings
 from bot.wiring import reading
@@ -71,7 +78,7 @@ def server(settings: Settings) -> str:
         ) from error
     except Wait as error:
         raise wrong(
-            f"The homeserver {url} does not answer. {_cause(error)} Posts wait in order, and goals go "
+            f"{cause(error)} Posts wait in order, and goals go "
             "on. Look whether it runs, and at the network."
         ) from error
     if skew_s is not None and abs(skew_s) > SKEW_S:
@@ -221,17 +228,25 @@ def _logged_out(settings: Settings, found: Account) -> Found:
 
 
 def _account(settings: Settings) -> Account:
-    found = matrix_account(settings).read()
+    found = _read(matrix_account(settings).read)
     if found is None:
         raise Found("skipped", "Not looked at: there is no account yet.")
     return found
 
 
 def _card(settings: Settings) -> Card:
-    found = matrix_account(settings).card()
+    found = _read(matrix_account(settings).card)
     if found is None:
         raise Found("skipped", "Not looked at: there is no account yet.")
     return found
+
+
+def _read(look: Callable[[], T]) -> T:
+    """What is looked up in the account file; what is wrong with that is said once, by `account`."""
+    try:
+        return look()
+    except (StoreUnusable, SecretsUnusable) as error:
+        raise Found("skipped", "Not looked at: the account comes first.") from error
 
 
 def _valid(settings: Settings) -> Account:
@@ -275,11 +290,7 @@ async def _read_at(settings: Settings, user_id: str) -> float | None:
 
 
 def _after_the_server(error: HeadwayError) -> Found:
-    return Found("skipped", f"Not looked at: the homeserver comes first. {_cause(error)}")
-
-
-def _cause(error: HeadwayError) -> str:
-    return str(error).removesuffix(" It is tried again.")
+    return Found("skipped", f"Not looked at: the homeserver comes first. {cause(error)}")
 
 
 def _when(settings: Settings, at: float) -> str:

@@ -4,7 +4,7 @@ The Matrix account of a state folder, for whoever runs, asks or changes it.
 Rule: nothing here loads nio before an account is worked with.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bot.errors import HeadwayError
 from bot.redaction import Redactor
@@ -16,14 +16,19 @@ if TYPE_CHECKING:
     from adapters.matrix.start import First
     from adapters.matrix.ways import Ways
 
+UNREAD: Final = "@unread-account:invalid"
+"""Nobody's id. Whoever opens the account by it says what is wrong with the file, for as long as it is."""
+
 
 def user_of(settings: Settings) -> str:
-    """The bot's user id: of the account that is there, else of the settings; empty without both."""
+    """The bot's user id: of the account that is there, else of the settings; empty without both.
+
+    Of an account file that cannot be read it is `UNREAD`, unless the settings say it.
+    """
     try:
         card = matrix_account(settings).card()
     except HeadwayError:
-        # Whoever opens the account says what is wrong with it.
-        card = None
+        return settings.matrix_user or UNREAD
     if card is not None:
         return card.user_id
     has_way = (

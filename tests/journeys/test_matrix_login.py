@@ -63,7 +63,7 @@ def checks(home: dict[str, str]) -> dict[str, tuple[str, str]]:
 def test_a_person_is_walked_through_it_and_each_answer_is_tried(
     home: dict[str, str], synapse: Synapse
 ) -> None:
-    user = synapse.register("bot")
+    user, admin = synapse.register("bot"), synapse.register("admin")
     answers = [
         ("bot's homeserver", "http://127.0.0.1:1\n"),
         ("bot's homeserver", f"{synapse.url}\n"),
@@ -73,7 +73,10 @@ def test_a_person_is_walked_through_it_and_each_answer_is_tried(
         ("Password of", f"{user.password}\n"),
         ("people see", "Headway of the tests\n"),
         ("Your own Matrix id", "me\n"),
-        ("Your own Matrix id", "@me:localhost\n"),
+        ("Your own Matrix id", f"{user.user_id}\n"),
+        ("Your own Matrix id", "@typo:localhost\n"),
+        ("Is it written so", "\n"),
+        ("Your own Matrix id", f"{admin.user_id}\n"),
     ]
 
     code, screen = on_a_terminal(
@@ -83,11 +86,14 @@ def test_a_person_is_walked_through_it_and_each_answer_is_tried(
     told = " ".join(screen.split())
     assert code == 0, screen
     assert "cannot be reached" in told
+    assert "tried again" not in told
     assert "does not take this user with this password" in told
     assert f"Logged in as {user.user_id}" in told
     assert "The device is signed" in told
     assert "is no full Matrix id" in told
-    assert "@me:localhost may do everything" in told
+    assert f"{user.user_id} is the bot itself" in told
+    assert "@typo:localhost may do" not in told
+    assert f"{admin.user_id} may do everything" in told
     assert f"invite {user.user_id} to a room" in told
     assert user.password not in screen
     profile = synapse.done(
@@ -162,6 +168,46 @@ def test_the_same_user_keeps_the_device_and_another_has_to_be_meant(
     assert "--yes" in refused.stderr
     assert user.user_id in refused.stderr
     assert other.user_id in checks(home)["matrix"][1]
+
+
+def test_a_token_of_another_user_has_to_be_meant_too(
+    home: dict[str, str], synapse: Synapse
+) -> None:
+    first, other = synapse.register("bot"), synapse.register("bot")
+    logged_in(home, synapse, first)
+    words = ("matrix", "login", "--homeserver", synapse.url, "--token-file", "-")
+
+    unmeant = headway(home, *words, given=other.token, fails=True)
+    kept = checks(home)["matrix"][1]
+    unknown = headway(home, *words, given="syt_of_nobody", fails=True)
+    meant = headway(home, *words, "--yes", given=other.token)
+
+    assert f"Take {other.user_id} in its place" in unmeant.stderr
+    assert kept.startswith(first.user_id)
+    assert "does not know this token" in unknown.stderr
+    assert f"Logged in as {other.user_id}" in meant.stdout
+
+
+def test_a_start_says_that_the_account_file_is_damaged(
+    home: dict[str, str], synapse: Synapse
+) -> None:
+    logged_in(home, synapse, synapse.register("bot"), "--admin", "@me:localhost")
+    (Path(home["HOME"]) / "state" / "matrix" / "account.json").write_text("torn")
+
+    running = subprocess.Popen(
+        [*HEADWAY, "run"], env=home, cwd=home["HOME"], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert running.stderr is not None
+        said = next(line for line in running.stderr if "REHEARSED" not in line)
+        looked = checks(home)
+    finally:
+        running.terminate()
+        running.communicate(timeout=30)
+
+    assert "is torn or was altered" in said
+    assert "is torn or was altered" in looked["matrix sync"][1]
+    assert looked["matrix session"] == ("skipped", "Not looked at: the account comes first.")
 
 
 def test_logging_out_keeps_or_removes_the_keys(home: dict[str, str], synapse: Synapse) -> None:
