@@ -20,6 +20,7 @@ from bot.chat.facts import Manner, gather
 from bot.chat.operations import Operations
 from bot.chat.posts import shape
 from bot.chat.replies import buttons_of
+from bot.chat.typed import as_typed
 from bot.errors import HeadwayError, IllegalMove, OutcomeUnknown, Refused, StoreBusy, Wait
 from bot.goals.events import Paused
 from bot.ports.chat import EDIT, REMOVAL, Chat, Outgoing, Place, Shape
@@ -47,6 +48,8 @@ AGAIN = frozenset({"status", "removal"})
 """What may be done twice: the second time changes nothing."""
 UNPARKING = frozenset({"status", "card", "reply", "cap", "removal"})
 """What may be missing without anybody waiting for an answer to it."""
+OURS = frozenset({"reply", "cap"})
+"""What is said in sentences of ours."""
 ROOT = "root:"
 ANSWER = "reply:"
 ASKING = (f"{ANSWER}{REMOVAL}", f"{ANSWER}{EDIT}")
@@ -224,7 +227,9 @@ class Delivery:
         shape = await self._shape(due)
         if shape is None:
             return due.remote
-        shape = await self._called(shape)
+        shape = as_typed(
+            await self._called(shape), due.place.network, is_ours=not due.goal or due.kind in OURS
+        )
         message = Outgoing(
             due.key,
             due.place,

@@ -72,7 +72,7 @@ async def test_why_says_that_a_message_spoke_to_others(net: Net) -> None:
 
     await net.say("why", reply_to=id)
 
-    assert net.said()[-1] == ("It spoke to others and not to me. Begin with `@headway` or `/goal`.")
+    assert net.said()[-1] == ("It spoke to others and not to me. Begin with `@headway` or `!goal`.")
 
 
 async def test_why_says_what_became_of_a_reaction(net: Net) -> None:

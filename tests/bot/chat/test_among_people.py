@@ -172,3 +172,19 @@ async def test_a_crowd_of_strangers_does_not_make_the_bot_flood_the_room(net: Ne
     await net.say("!goal write a haiku", Speaker("@eve29:example.org", "eve"))
 
     assert (in_flood, len(net.said())) == (10, 11)
+
+
+async def test_on_matrix_commands_are_shown_as_they_are_typed_there(net: Net) -> None:
+    await net.say("!goal write about the `/goal` of life")
+    await net.say("@headway hello")
+    await net.say("!goal help")
+    await net.say("!goal access", EVE)
+    await net.say("!goal write a haiku", EVE)
+
+    said = "\n".join(net.said())
+    assert "`!goal <objective>`" in said
+    assert "`!goal allow @eve:example.org` lets them start goals" in said
+    assert "/goal" not in said
+    buttons = {one.verb for post in net.chat.posts.values() for one in post.shape.buttons}
+    assert {"!goal access", "!goal allow @eve:example.org"} <= buttons
+    assert await net.objective((await net.goals())[0]) == "write about the `/goal` of life"
