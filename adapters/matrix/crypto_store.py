@@ -28,6 +28,7 @@ from bot.errors import ByOperator, StoreUnusable, Wait
 PREFIX: Final = "crypto-"
 SUFFIX: Final = ".db"
 LOCK: Final = "crypto.lock"
+NOTES: Final = (".trusted_devices", ".blacklisted_devices", ".ignored_devices")
 CALL_S: Final = 60.0
 """How long a call may take; a sync takes its own time besides."""
 
@@ -47,6 +48,15 @@ class NoCryptoStore(StoreUnusable):
 def path_of(folder: Path, device_id: str) -> Path:
     """Where the keys of a device are. A homeserver may name devices as it likes."""
     return folder / f"{PREFIX}{quote(device_id, safe='')}{SUFFIX}"
+
+
+def remove(folder: Path, device_id: str) -> None:
+    """Leave nothing of a device's keys; does nothing where there is nothing. Raises OSError."""
+    path_of(folder, device_id).unlink(missing_ok=True)
+    for path in folder.iterdir() if folder.exists() else ():
+        # nio's notes of whom it trusts: USER_DEVICE.trusted_devices and their like.
+        if path.stem.endswith(f"_{device_id}") and path.suffix in NOTES:
+            path.unlink(missing_ok=True)
 
 
 @contextmanager

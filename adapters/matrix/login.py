@@ -172,7 +172,7 @@ async def log_out(file: AccountFile, *, keeps_keys: bool) -> bool:
         file.change(access_token="", refresh_token="", expires_at=None)
         return is_ended
     file.remove()
-    crypto_store.path_of(file.folder, account.device_id).unlink(missing_ok=True)
+    crypto_store.remove(file.folder, account.device_id)
     return is_ended
 
 
@@ -181,7 +181,7 @@ async def forget(folder: Path, former: Account) -> None:
     async with Homeserver.at(former.homeserver) as server:
         await _end(server, former.access_token)
     with contextlib.suppress(OSError):
-        crypto_store.path_of(folder, former.device_id).unlink(missing_ok=True)
+        crypto_store.remove(folder, former.device_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,8 +210,8 @@ class Session:
         account = self._account
         if not self._ways.password:
             self._deaf(
-                f"The homeserver has ended the session of {account.user_id}, and there is no password "
-                "to begin another with. Run `headway matrix login`, also while this process goes on."
+                f"The session of {account.user_id} was ended, and there is no password to begin another "
+                "with. Run `headway matrix login`, also while this process goes on."
             )
             await self._rest(self._pace.longest_s)
             return False

@@ -142,7 +142,12 @@ def logout(
         )
     with owned(file.folder):
         is_ended = asyncio.run(log_out(file, keeps_keys=keep_keys))
-    kept = "Its keys are kept." if keep_keys else "Nothing is left of it here."
+    kept = (
+        "Its keys are kept."
+        if keep_keys
+        else "Nothing is left of it here: the next login as this user makes a new device, and "
+        "replaces the identity with --reset-identity."
+    )
     _say(f"{card.user_id} is logged out. {kept}")
     if not is_ended:
         _warn(

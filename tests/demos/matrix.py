@@ -45,7 +45,11 @@ class Failed(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Set it all up, say how to look at it, and end it all; returns the exit code."""
-    known = argparse.ArgumentParser("deploy/demo matrix", description=__doc__)
+    known = argparse.ArgumentParser(
+        "deploy/demo matrix",
+        description="A homeserver, a client in the browser, and the bot on a rehearsed model, on this "
+        "machine alone; Ctrl-C ends and removes all of it.",
+    )
     known.add_argument(
         "--check", action="store_true", help="play one goal through it, show the answer, and end"
     )

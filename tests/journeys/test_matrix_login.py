@@ -221,6 +221,8 @@ def test_logging_out_keeps_or_removes_the_keys(home: dict[str, str], synapse: Sy
     ended = checks(home)["matrix session"]
     logged_in(home, synapse, user)
     after = checks(home)
+    folder = Path(home["HOME"]) / "state" / "matrix"
+    (folder / f"{user.user_id}_{device.split()[-1]}.trusted_devices").touch()
     headway(home, "matrix", "logout", "--remove-keys")
     none = headway(home, "matrix", "logout", "--remove-keys", fails=True)
 
@@ -230,10 +232,7 @@ def test_logging_out_keeps_or_removes_the_keys(home: dict[str, str], synapse: Sy
     assert after["matrix"][1] == device
     assert after["matrix device"][0] == "ok"
     assert "There is no Matrix account" in none.stderr
-    assert {path.name for path in (Path(home["HOME"]) / "state" / "matrix").iterdir()} == {
-        "crypto.lock",
-        "lock",
-    }
+    assert {path.name for path in folder.iterdir()} == {"crypto.lock", "lock"}
 
 
 def test_a_rotation_of_keys_and_a_restored_backup_leave_the_bot_logged_in(
