@@ -89,7 +89,7 @@ def test_a_decision_is_answered_by_a_reaction_that_the_bot_put_there(
 
     asked = goal.posts()[0]
     assert asked.original["m.mentions"] == {"user_ids": [ann.user_id]}
-    assert goal.kinds() == ["decision", "settle"]
+    goal.until_kinds("decision", "settle")
     assert "the answer was yes" in goal.posts()[1].body
     ann.until(lambda: goal.posts()[0].edited, 20, goal.story)
 
@@ -103,7 +103,7 @@ def test_a_decision_is_answered_by_its_exact_word_and_by_nothing_else(
     goal.say("yes")
     goal.until("complete")
 
-    assert goal.kinds() == ["decision", "settle"]
+    goal.until_kinds("decision", "settle")
     assert "the answer was yes" in goal.posts()[1].body
 
 
