@@ -26,7 +26,7 @@ from adapters.matrix.account import NEW_DEVICE, Account, AccountFile
 from adapters.matrix.crypto_store import DeviceMismatch
 from adapters.matrix.errors import LoggedOut
 from adapters.matrix.homeserver import Homeserver, Login
-from adapters.matrix.ways import LOOK_S, Pace, Signing, Ways
+from adapters.matrix.ways import Pace, Signing, Ways
 from bot.errors import ByOperator, Refused, StoreUnusable, Wait
 
 log = logging.getLogger(__name__)
@@ -353,13 +353,6 @@ class Session:
         if self.trouble:
             log.warning("The Matrix session of %s is there again.", self._account.user_id)
         self.trouble = ""
-
-
-async def wait_for_account(file: AccountFile, look_s: float = LOOK_S) -> None:
-    """Return once there is an account file that differs from now; for who waits for a login."""
-    seen = file.stamp()
-    while file.stamp() == seen:  # noqa: ASYNC110 - another process changes it
-        await asyncio.sleep(look_s)
 
 
 def _learn(ways: Ways, account: Account) -> None:

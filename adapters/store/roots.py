@@ -67,12 +67,6 @@ def moved_thread() -> str:
     return f"{MOVED}{token_hex(8)}"
 
 
-def thread_of_session(tx: Transaction, session: str) -> str:
-    """A session's thread as it is now."""
-    row: Any = tx.one(_THREAD, of_session=session)
-    return str(row[1])
-
-
 def write_root(
     writes: Writes, session: str, thread: str, said: str, at: float, goal: str | None = None
 ) -> None:

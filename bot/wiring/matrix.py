@@ -9,6 +9,7 @@ from adapters.matrix.render import Words
 from adapters.store.open import Store
 from bot.chat.allow_list import AllowList
 from bot.chat.facts import Manner
+from bot.ports.attached import not_taken
 from bot.ports.chat import Place, Speaker
 from bot.ports.clock import Clock
 from bot.ports.files import Files
@@ -73,7 +74,7 @@ def build_matrix(
         may_invite=door.may_invite,
         is_claim_open=door.is_claim_open,
         is_heard=door.is_heard,
-        unfetched=lambda name, why: texts("network.unfetched", name=name, why=why),
+        unfetched=not_taken,
         tell_unreadable=partial(_tell_unreadable, store, manner),
     )
     return MatrixChat(

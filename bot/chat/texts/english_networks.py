@@ -15,5 +15,4 @@ NETWORKS: Final[Mapping[str, str]] = {
         "I cannot read what {name} wrote: the key of that message has not come. Send it again; if that "
         "does not help, leave this room and come back, or write to me in a room without encryption."
     ),
-    "network.unfetched": "[file {name} did not come: {why}]",
 }
