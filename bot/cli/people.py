@@ -78,11 +78,16 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Let somebody in, seen before or not."""
+    from bot.wiring.matrix_account import is_set_up
+
     request = {"do": "allow.add", "who": who, "role": role, "room": room, "network": network}
     told = asked(context.obj.settings(), request)
     where = f"in {told['room']}" if told["room"] else "in all rooms"
     was = "is" if told["is_new"] else "was already"
-    _print(told, as_json, f"{told['who']} {was} {told['role']} {where}.")
+    line = f"{told['who']} {was} {told['role']} {where}."
+    if told["network"] == "console" and is_set_up(context.obj.settings()):
+        line += " That is somebody at the console; on Matrix, give the full id: @NAME:SERVER."
+    _print(told, as_json, line)
 
 
 @allow.command(
@@ -158,11 +163,11 @@ def _list(settings: Settings, as_json: bool) -> None:
         sys.stdout.write("The list is empty. Let somebody in: headway allow add @NAME\n")
         return
     rows = [
-        (one["who"], one["role"], one["room"] or "all rooms", one["given_by"] or "the operator",
-         _day(one["given_at"]))
+        (one["who"], one["network"], one["role"], one["room"] or "all rooms",
+         one["given_by"] or "the operator", _day(one["given_at"]))
         for one in told["entries"]
     ]  # fmt: skip
-    _table(("Who", "Role", "Where", "Given by", "On"), rows)
+    _table(("Who", "Network", "Role", "Where", "Given by", "Since"), rows)
 
 
 def _settings(rows: list[dict[str, Any]]) -> None:

@@ -78,7 +78,13 @@ class PeopleDesk:
         role = _role(request.get("role") or "user")
         room = self._scope(request)
         is_new = await self._allow_list.allow(Entry(subject, role, room))
-        return {"who": shown(subject), "role": role, "room": _room_name(room), "is_new": is_new}
+        return {
+            "who": shown(subject),
+            "network": subject.network,
+            "role": role,
+            "room": _room_name(room),
+            "is_new": is_new,
+        }
 
     async def _remove(self, subject: Subject, request: Request) -> dict[str, Any]:
         word = request.get("role")

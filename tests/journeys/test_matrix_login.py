@@ -125,6 +125,8 @@ def test_a_program_gives_all_and_is_asked_nothing(home: dict[str, str], synapse:
     )  # fmt: skip
     told = logged_in(home, synapse, user, "--admin", "@me:localhost")
     listed = json.loads(headway(home, "allow", "list", "--json").stdout)
+    at_console = headway(home, "allow", "add", "@me").stdout
+    table = headway(home, "allow").stdout
 
     assert "--homeserver" in nobody.stderr
     assert "does not take this user" in wrong.stderr
@@ -132,6 +134,11 @@ def test_a_program_gives_all_and_is_asked_nothing(home: dict[str, str], synapse:
     assert [(one["who"], one["network"], one["role"]) for one in listed] == [
         ("@me:localhost", "matrix", "admin")
     ]
+    assert "somebody at the console; on Matrix, give the full id" in at_console
+    assert {line.split()[1] for line in table.splitlines() if "@me" in line} == {
+        "matrix",
+        "console",
+    }
 
 
 def test_a_program_may_give_a_token_in_place_of_a_password(

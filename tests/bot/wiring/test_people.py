@@ -61,7 +61,13 @@ async def test_somebody_is_added_listed_and_removed(bench: Bench, desk: PeopleDe
     listed = (await asked(desk, do="allow.list"))["entries"]
     removed = await asked(desk, do="allow.remove", who="@ben")
 
-    assert added == {"who": "@ben", "role": "approver", "room": "console:console", "is_new": True}
+    assert added == {
+        "who": "@ben",
+        "network": "console",
+        "role": "approver",
+        "room": "console:console",
+        "is_new": True,
+    }
     [entry] = listed
     assert (entry["who"], entry["role"], entry["room"]) == ("@ben", "approver", "console:console")
     assert removed == {"who": "@ben", "removed": 1, "keeps": False}
