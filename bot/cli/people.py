@@ -85,7 +85,7 @@ def add(
     where = f"in {told['room']}" if told["room"] else "in all rooms"
     was = "is" if told["is_new"] else "was already"
     line = f"{told['who']} {was} {told['role']} {where}."
-    if told["network"] == "console" and is_set_up(context.obj.settings()):
+    if told.get("network") == "console" and is_set_up(context.obj.settings()):
         line += " That is somebody at the console; on Matrix, give the full id: @NAME:SERVER."
     _print(told, as_json, line)
 
