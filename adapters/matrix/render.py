@@ -94,7 +94,9 @@ def message(
         is_silent: it is an answer, or tells how things stand: a notice.
     """
     body = written(shape.body, manner.names) if shape.body else None
-    parts = [_head(shape, manner, called), body, *_foot(shape, manner, room)]
+    # What is a sentence alone names whom it calls.
+    head = _head(shape, manner, called if shape.word or shape.facts else ())
+    parts = [head, body, *_foot(shape, manner, room)]
     return _content("m.notice" if is_silent else "m.text", _blocks(parts), called)
 
 

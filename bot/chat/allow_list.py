@@ -171,6 +171,19 @@ class AllowList:
         ]
         return tuple(dict.fromkeys(names))
 
+    def admin_ids(self, place: Place) -> tuple[str, ...]:
+        """The ids of the room's admins whom the list names as persons."""
+        return tuple(
+            dict.fromkeys(
+                entry.subject.id
+                for entry in self._register.entries
+                if entry.role == "admin"
+                and entry.subject.kind == "person"
+                and entry.subject.network == place.network
+                and _holds_in(entry, place)
+            )
+        )
+
     def settings(self, place: Place) -> RoomSettings:
         """The settings in force in a place's room."""
         name = (place.network, place.workspace, place.room)

@@ -54,6 +54,10 @@ ROOT = "root:"
 ANSWER = "reply:"
 ASKING = (f"{ANSWER}{REMOVAL}", f"{ANSWER}{EDIT}")
 """Keys of answers that ask the goal's owner: somebody removed or edited its objective."""
+OF_ADMINS = ("access:", "lost:")
+"""What keys of cards for a room's admins begin with."""
+OFFER = "offer"
+"""The reason of a card that offers a goal; behind a colon to whom."""
 OF_OPERATIONS = ("incident:", "recovered:")
 """What keys of the operations room's own posts begin with."""
 
@@ -67,6 +71,10 @@ class _Lane:
     draining: asyncio.Lock = field(default_factory=asyncio.Lock)
     unread: str = ""
     """Why the outbox cannot be read, as the log has been told."""
+
+
+def _nobody(place: Place) -> tuple[str, ...]:
+    return ()
 
 
 async def _always(place: Place) -> bool:
@@ -113,6 +121,8 @@ class Delivery:
         """By them the complete post tells which files there are."""
         self.approves: Callable[[Place], Awaitable[bool]] = _always
         """Whether a reaction approves a call there."""
+        self.admins: Callable[[Place], tuple[str, ...]] = _nobody
+        """A room's admins, as their network knows them."""
         self._lanes = tuple(_Lane(chat) for chat in chats)
 
     def notify(self) -> None:
@@ -228,7 +238,9 @@ class Delivery:
         if shape is None:
             return due.remote
         shape = as_typed(
-            await self._called(shape), due.place.network, is_ours=not due.goal or due.kind in OURS
+            await self._called(shape, due),
+            due.place.network,
+            is_ours=not due.goal or due.kind in OURS,
         )
         message = Outgoing(
             due.key,
@@ -280,13 +292,14 @@ class Delivery:
             return shown if await self.approves(due.place) else replace(shown, reactions=())
         return shown
 
-    async def _called(self, shape: Shape) -> Shape:
+    async def _called(self, shape: Shape, due: Due) -> Shape:
         """The shape with whom it concerns as its network knows them; goals know persons."""
+        admins = self.admins(due.place) if due.key.startswith(OF_ADMINS) else ()
         if not shape.mentions:
-            return shape
+            return replace(shape, mentions=admins)
         people = await self._rooms.people(shape.mentions)
         ids = (people[person].id for person in shape.mentions if person in people)
-        return replace(shape, mentions=tuple(ids))
+        return replace(shape, mentions=(*ids, *admins))
 
     async def _card(self, due: Due) -> Closed | None:
         lines = await self._journal.history(due.session)
@@ -297,10 +310,12 @@ class Delivery:
         contents = await self._journal.contents(due.session, (due.content,))
         body = contents.get(due.content, due.content)
         buttons = buttons_of(due.reason, self._manner)
+        kind, _, of = due.reason.partition(":")
+        offered = (of,) if kind == OFFER and of else ()
         goal = await self._rooms.last_goal(due.session)
         if goal is None:
             return Shape("", "", body=body, buttons=buttons)
-        asked = (goal.owner,) if due.key.startswith(ASKING) else ()
+        asked = (goal.owner,) if due.key.startswith(ASKING) else offered
         return Shape(
             "", "", body=body, buttons=buttons, mentions=asked, goal=goal.id, state=goal.state
         )

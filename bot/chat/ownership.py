@@ -58,7 +58,7 @@ class Ownership:
             goal.session,
             f"offer:{heard.id}",
             texts("offer.card", name=shown(subject), by=by, goal=self._desk.name(goal)),
-            "offer",
+            f"offer:{to}",
         )
         told = texts("said.offered", name=shown(subject), goal=self._desk.name(goal))
         if heard.is_thread_of(goal):

@@ -129,6 +129,7 @@ async def _tie(ground: Ground, work: Work) -> None:
         ground.told.heard += [work.turns.heard, work.audits.heard]
     ground.told.heard.append(work.shown.heard)
     work.delivery.approves = work.allow_list.approves_by_reaction
+    work.delivery.admins = work.allow_list.admin_ids
     work.delivery.attachments = store.attachments
     copies = (work.console.shelf,) if work.console.shelf is not None else ()
     swept = (ground.files, *copies)

@@ -199,3 +199,12 @@ def test_the_name_of_a_called_person_stands_on_one_line() -> None:
     assert line.startswith("✅ Complete · ann Checked: all is well nn")
     assert line.endswith("…, @\u2060b:b")
     assert len(line) < 120
+
+
+def test_a_sentence_that_calls_somebody_names_them_itself() -> None:
+    shape = Shape("", "", body="@Ann: eve asks for access.", mentions=(ANN.id,))
+
+    content = render.message(shape, MANNER, called=[ANN])
+
+    assert content["body"] == "@Ann: eve asks for access."
+    assert content["m.mentions"] == {"user_ids": [ANN.id]}

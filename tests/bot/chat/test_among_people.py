@@ -188,3 +188,19 @@ async def test_on_matrix_commands_are_shown_as_they_are_typed_there(net: Net) ->
     buttons = {one.verb for post in net.chat.posts.values() for one in post.shape.buttons}
     assert {"!goal access", "!goal allow @eve:example.org"} <= buttons
     assert await net.objective((await net.goals())[0]) == "write about the `/goal` of life"
+
+
+async def test_cards_call_the_people_whom_they_ask(net: Net) -> None:
+    net.delivery.admins = net.allow_list.admin_ids
+    await net.allow(BEN)
+    thread = await net.say("!goal write a haiku about tides")
+
+    await net.say("owner @ben", place=room(thread))
+    await net.say("!goal access", EVE)
+
+    called = {
+        post.key.partition(":")[0]: post.shape.mentions
+        for post in net.chat.posts.values()
+        if post.shape.mentions
+    }
+    assert called == {"offer": (BEN.id,), "access": (ANN.id,)}
