@@ -5,7 +5,7 @@ Rule 1: `m.mentions` says it where it is there; else our name in front with `:` 
         a pill in the HTML.
 Rule 2: an answer to one of our messages mentions us by itself; it stays as it was said, as the exact
         words of an answer must.
-Rule 3: in what is for us, a pill of somebody else is their id: the name that it shows may be anybody's.
+Rule 3: a pill of somebody else is their id: the name that it shows may be anybody's.
 Rule 4: linear in the message's length, whatever its HTML is.
 """
 
@@ -61,8 +61,7 @@ def addressed(
     rest = _after_name(text, known, needs_sign=not (is_named or has_pill))
     if rest is not None:
         return Addressed(f"{ADDRESS} {_with_ids(rest, pills, names)}".rstrip())
-    if text.lstrip().startswith("!"):
-        text = _with_ids(text, pills, names)
+    text = _with_ids(text, pills, names)
     others = {user for user, _ in pills} if mentioned is None else mentioned
     if not (is_named or has_pill):
         return Addressed(text, is_aside=bool(others - {names.id}) or bool(_NAMESAKE.match(text)))

@@ -31,6 +31,7 @@ from bot.chat.parse import (
     Said,
     Speech,
     Talk,
+    is_about_somebody,
     is_command,
     parse,
 )
@@ -246,7 +247,8 @@ class Intake:
         """What it says; a claim in private and a `why` to a message need no name in front."""
         message, texts = heard.message, self._desk.manner.texts
         text = message.text.strip()
-        if message.is_aside and not is_command(text):
+        names = heard.thread is not None and is_about_somebody(text, texts)
+        if message.is_aside and not (names or is_command(text)):
             return Talk()
         if message.reply_to and text.lower().rstrip("?") == "why":
             return Command(VERBS["why"])

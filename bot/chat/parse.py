@@ -36,6 +36,7 @@ NAME: Final = "headway"
 ALWAYS: Final = frozenset({"stop", "pause"})
 """Words that are commands wherever they stand alone."""
 _MENTION: Final = re.compile(rf"@{NAME}\b[:,]?", re.IGNORECASE)
+_NAMING: Final = frozenset({Takes.PERSON, Takes.ENTRY})
 _NOWHERE: Final = Place("console", "", "")
 NEAR: Final = 0.75
 _GOAL: Final = re.compile(r"[gG]([0-9]{1,9})")
@@ -144,6 +145,12 @@ def wanted(text: str, texts: Texts) -> str:
 def is_command(text: str) -> bool:
     """Whether it begins with the command's name."""
     return _after_name(text.strip()) is not None
+
+
+def is_about_somebody(text: str, texts: Texts) -> bool:
+    """Whether it is a whole command that names a person, such as `owner @ben`."""
+    command = _command(text.strip(), texts)
+    return command is not None and command.text != "" and command.verb.takes in _NAMING
 
 
 def is_called(text: str) -> bool:

@@ -164,7 +164,7 @@ def test_a_mention_addresses_us_and_our_name_goes_only_in_front(body: str, becom
         ("!goal allow @Ben", "!goal allow @bob:example.org"),
         ("!goal allow Benny", "!goal allow Benny"),
         ("Headway: owner Ben", "@headway owner @bob:example.org"),
-        ("// Ben knows", "// Ben knows"),
+        ("owner Ben", "owner @bob:example.org"),
     ],
 )
 def test_in_a_command_a_pill_is_the_person_it_leads_to(body: str, text_: str) -> None:

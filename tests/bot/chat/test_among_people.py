@@ -204,3 +204,15 @@ async def test_cards_call_the_people_whom_they_ask(net: Net) -> None:
         if post.shape.mentions
     }
     assert called == {"offer": (BEN.id,), "access": (ANN.id,)}
+
+
+async def test_a_bare_command_that_names_somebody_speaks_to_the_bot_all_the_same(net: Net) -> None:
+    await net.allow(BEN)
+    thread = await net.say("!goal write a haiku about tides")
+
+    await net.say("owner @ben, what do you say?", place=room(thread), is_aside=True)
+    talk = net.said(thread)
+    await net.say("owner @ben:example.org", place=room(thread), is_aside=True)
+
+    assert not any("offers you" in text for text in talk)
+    assert any("ann offers you G1." in text for text in net.said(thread))
