@@ -237,7 +237,7 @@ async def _login(server: Homeserver, proof: Proof, former: Account | None) -> Lo
         if error.code != "M_FORBIDDEN":
             raise
         raise WrongPassword(
-            "The homeserver does not take this user with this password. Type both again.",
+            "The homeserver does not take this user with this password. Mend one, or both.",
             code=error.code,
         ) from error
     return login

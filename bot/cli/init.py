@@ -158,6 +158,7 @@ def _offer_matrix(target: Path) -> None:
     """The way into Matrix rooms; the settings stand, whatever becomes of it."""
     from bot.wiring.matrix_account import is_set_up
 
+    standing = "Matrix is as it was."
     try:
         settings = read_settings(target)
         if is_set_up(settings) or not typer.confirm(
@@ -168,9 +169,13 @@ def _offer_matrix(target: Path) -> None:
         from bot.cli.matrix_walk import Given, Walk
 
         given = Given(settings.matrix_homeserver, settings.matrix_user)
-        Walk(settings, given, asks=True).taken()
+        walk = Walk(settings, given, asks=True)
+        try:
+            walk.taken()
+        finally:
+            standing = walk.standing
     except (KeyboardInterrupt, typer.Abort):
-        sys.stdout.write("\nThe settings stay as they are written; Matrix is as it was.\n")
+        sys.stdout.write(f"\nThe settings stay as they are written. {standing}\n")
         raise typer.Exit(INTERRUPTED) from None
 
 

@@ -106,10 +106,11 @@ def login(
     asks = sys.stdin.isatty() and sys.stdout.isatty()
     for ending in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(ending, signal.default_int_handler)
+    walk = Walk(settings, given, asks=asks)
     try:
-        Walk(settings, given, asks=asks).taken()
+        walk.taken()
     except (KeyboardInterrupt, typer.Abort):
-        sys.stdout.write("\nEnded by you.\n")
+        sys.stdout.write(wrapped(f"\nEnded by you. {walk.standing}", sys.stdout) + "\n")
         raise typer.Exit(INTERRUPTED) from None
 
 

@@ -27,11 +27,11 @@ from adapters.matrix.homeserver import Homeserver, discover
 from adapters.matrix.login import Done, Proof, WrongPassword
 from bot.cli.exits import KNOWN
 from bot.cli.init_asking import hidden
+from bot.cli.matrix_kept import full_id, has_admin, is_same, live_goals
 from bot.cli.people import asked
 from bot.errors import BadInput, BadSettings, ByOperator, HeadwayError, Refused, Wait
-from bot.ports.people import Register
 from bot.settings import Settings
-from bot.wiring import prepare_folder, reading
+from bot.wiring import prepare_folder
 from bot.wiring.keys import matrix_account
 from bot.wiring.matrix_account import is_first_secret
 from bot.wiring.program import program
@@ -67,6 +67,7 @@ class Walk:
         self._settings, self._given, self._asks = settings, given, asks
         self._file: AccountFile = matrix_account(settings)
         self._console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+        self._done: Done | None = None
         self._was_unread = self._file.stamp() is not None and _quiet(self._file.card) is None
 
     def taken(self) -> Done:
@@ -83,6 +84,7 @@ class Walk:
             done, proof = self._login(homeserver)
         except Wait as error:
             raise Wait(f"{cause(error)} Nothing was changed: try it again then.") from error
+        self._done = done
         for named, value in done.account.secrets.items():
             KNOWN.learn(named, value)
         self._good(f"Logged in as {done.account.user_id} on the device {done.account.device_id}.")
@@ -91,6 +93,16 @@ class Walk:
         self._let_in(done.account)
         self._next(done)
         return done
+
+    @property
+    def standing(self) -> str:
+        """How it stands, for whoever leaves in the middle."""
+        if self._done is None:
+            return "Matrix is as it was."
+        return (
+            f"The bot is logged in as {self._done.account.user_id}; the rest is asked again by "
+            f"`{program()} matrix login`."
+        )
 
     def _refuse_unusable(self) -> None:
         if self._given.new_device:
@@ -178,7 +190,7 @@ class Walk:
             typer.Abort: the answer is no.
         """
         card = _quiet(self._file.card)
-        if card is None or not proof.user or _is_same(proof.user, card.user_id):
+        if card is None or not proof.user or is_same(proof.user, card.user_id):
             return
         if _run(ask_owner(self._settings.state_dir, {"do": "ping"})) is not None:
             raise BadInput(
@@ -240,7 +252,7 @@ class Walk:
     def _let_in(self, account: Account) -> None:
         """Somebody has to be on the list before the bot does anything on Matrix."""
         admin = self._given.admin
-        if not admin and self._asks and not _has_admin(self._settings):
+        if not admin and self._asks and not has_admin(self._settings):
             text = "4 of 4  Your own Matrix id, to be let in as an admin (Enter: nobody yet)"
             admin = str(typer.prompt(text, default="", show_default=False)).strip()
         if not admin:
@@ -259,7 +271,7 @@ class Walk:
 
     def _person(self, text: str, account: Account) -> str:
         """The full id of somebody else than the bot, whom the homeserver knows. Raises BadInput."""
-        who = _full_id(text)
+        who = full_id(text)
         if who == account.user_id:
             raise BadInput(f"{who} is the bot itself. Give your own id, such as @you:example.org.")
 
@@ -352,48 +364,6 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 async def _takes_passwords(homeserver: str) -> bool:
     async with Homeserver.at(homeserver) as server:
         return BY_PASSWORD in await server.ways_in()
-
-
-async def live_goals(settings: Settings, user_id: str) -> int:
-    """How many goals live in rooms of this user's."""
-    try:
-        async with reading(settings) as store:
-            rows = await store.records.goals(with_asks=True)
-    except ByOperator:
-        return 0
-    return sum(
-        row.place.network == "matrix" and row.place.workspace == user_id and not row.goal.is_final
-        for row in rows
-    )
-
-
-async def _register(settings: Settings) -> Register:
-    async with reading(settings) as store:
-        return await store.people.register()
-
-
-def _has_admin(settings: Settings) -> bool:
-    """Whether an admin of Matrix is on the list."""
-    try:
-        register = _run(_register(settings))
-    except HeadwayError:
-        return False
-    return any(
-        entry.subject.network == "matrix" and entry.role == "admin" and entry.room is None
-        for entry in register.entries
-    )
-
-
-def _full_id(text: str) -> str:
-    """A person's full id. Raises BadInput."""
-    localpart, colon, server = text.strip().partition(":")
-    if not (localpart.startswith("@") and len(localpart) > 1 and colon and server):
-        raise BadInput(f"{text!r} is no full Matrix id. Give one such as @you:example.org.")
-    return f"{localpart}{colon}{server}"
-
-
-def _is_same(user: str, user_id: str) -> bool:
-    return user in (user_id, user_id.removeprefix("@").partition(":")[0])
 
 
 def _quiet(look: Callable[[], T]) -> T | None:

@@ -12,7 +12,8 @@ import typer
 from adapters.matrix import crypto_store
 from adapters.matrix.account import Account
 from adapters.matrix.login import Proof
-from bot.cli.matrix_walk import Given, Walk, live_goals
+from bot.cli.matrix_kept import live_goals
+from bot.cli.matrix_walk import Given, Walk
 from bot.errors import BadInput
 from bot.settings import Settings, read_settings
 from bot.wiring.keys import matrix_account

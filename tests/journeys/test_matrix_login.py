@@ -111,8 +111,28 @@ def test_who_leaves_in_the_middle_leaves_nothing(home: dict[str, str], synapse: 
     )
 
     assert code == 130, screen
-    assert "Ended by you." in screen
+    assert "Ended by you. Matrix is as it was." in screen
     assert not (Path(home["HOME"]) / "state" / "matrix" / "account.json").exists()
+
+
+def test_who_leaves_after_the_login_is_told_that_the_bot_is_logged_in(
+    home: dict[str, str], synapse: Synapse
+) -> None:
+    user = synapse.register("bot")
+    answers = [
+        ("bot's homeserver", f"{synapse.url}\n"),
+        ("bot's user", f"{user.user_id}\n"),
+        ("Password of", f"{user.password}\n"),
+        ("people see", "\x03"),
+    ]
+
+    code, screen = on_a_terminal(
+        [*HEADWAY, "matrix", "login"], home, answers, folder=Path(home["HOME"]), longest_s=60
+    )
+
+    assert code == 130, screen
+    assert f"The bot is logged in as {user.user_id}" in " ".join(screen.split())
+    assert checks(home)["matrix session"][0] == "ok"
 
 
 def test_a_program_gives_all_and_is_asked_nothing(home: dict[str, str], synapse: Synapse) -> None:
