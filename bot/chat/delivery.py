@@ -211,7 +211,8 @@ class Delivery:
         except Wait as error:
             await self._outbox.later(due.key, error.retry_after_s or RETRY_S)
         except Exception as error:
-            log.error("%s cannot be sent", due.key, exc_info=error)
+            is_ours = not isinstance(error, HeadwayError)
+            log.error("%s cannot be sent: %s", due.key, _why(error), exc_info=is_ours)
             await self._failed(due, self._redactor.text(_why(error)))
 
     async def _failed(self, due: Due, why: str) -> None:
