@@ -1,6 +1,6 @@
 """Messages in and out, as rows."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, exists, select, text
@@ -31,6 +31,7 @@ CLAIM_S: Final = 60.0
 FAILINGS: Final = 3
 
 _I, _O, _S, _R = queries.INBOX, queries.OUTBOX, queries.SESSION, queries.ROOM
+_G = queries.GOAL
 
 _FAIL: Final = queries.set_in(_I, "state", "attempts", "why").where(_I.c.id == bindparam("of_id"))
 
@@ -105,6 +106,25 @@ _REFUSE_ROOTS: Final = queries.set_in(_O, "state", "why", "claimed_at").where(
     *_WAITS_IN_ROOM, text("outbox.kind = 'root'")
 )
 _WITHDRAW: Final = queries.set_in(_O, "state", "why").where(*_WAITS_IN_ROOM)
+_HOLDS: Final = text(
+    "(outbox.kind IN ('complete', 'answer', 'file')"
+    " OR (outbox.kind IN ('blocked', 'over_budget') AND goal.state = outbox.kind)"
+    " OR (outbox.kind = 'decision' AND goal.state IN ('deciding', 'paused')))"
+)
+"""A row that says what is still true."""
+_FAILED_IN_ROOM: Final = (
+    select(_O.c.key)
+    .join(_G, _G.c.id == _O.c.goal)
+    .join(_S, _S.c.id == _O.c.session)
+    .where(
+        text("outbox.state = 'failed'"),
+        _S.c.room == bindparam("of_room"),
+        _O.c.created_at > bindparam("of_since"),
+        _HOLDS,
+    )
+    .order_by(_O.c.sequence)
+)
+_AGAIN: Final = queries.set_in(_O, "state", "not_before", "looked_up", "why").where(_OF_KEY)
 _REMOTE: Final = select(_O.c.remote).where(_OF_KEY)
 _SHOWN: Final = (
     select(_O.c.remote)
@@ -296,6 +316,21 @@ class StoreOutbox:
             of = {"of_room": find_room(tx, place)}
             roots = tx.run(_REFUSE_ROOTS, **of, state="failed", why=why, claimed_at=tx.now())
             return roots + tx.run(_WITHDRAW, **of, state="superseded", why=why)
+
+        return await self._writer.do(job)
+
+    async def again(
+        self, place: Place, *, within_s: float, but: Collection[str] = ()
+    ) -> tuple[str, ...]:
+        """Try results and questions again that failed in that room lately and still hold."""
+
+        def job(tx: Transaction) -> tuple[str, ...]:
+            at = tx.now()
+            of = {"of_room": find_room(tx, place), "of_since": at - within_s}
+            keys = tuple(str(key) for [key] in tx.all(_FAILED_IN_ROOM, **of) if key not in but)
+            for key in keys:
+                tx.run(_AGAIN, of_key=key, state="unknown", not_before=at, looked_up=True, why="")
+            return keys
 
         return await self._writer.do(job)
 

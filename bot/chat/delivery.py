@@ -40,6 +40,8 @@ GAP_S = 0.1
 """Between two looks: what comes together costs one claim, one commit and, of a goal's status, one edit.
 Whatever comes after a silence goes at once."""
 AT_ONCE = 64
+AGAIN_S = 7 * 24 * 3600.0
+"""What a room refused longer ago is told to nobody any more."""
 RETRY_S = 5.0
 """Where a network asks to wait and does not say how long."""
 SILENT = frozenset({"status", "card", "removal", "root"})
@@ -123,6 +125,7 @@ class Delivery:
         """Whether a reaction approves a call there."""
         self.admins: Callable[[Place], tuple[str, ...]] = _nobody
         """A room's admins, as their network knows them."""
+        self._tried_again: set[str] = set()
         self._lanes = tuple(_Lane(chat) for chat in chats)
 
     def notify(self) -> None:
@@ -197,8 +200,7 @@ class Delivery:
                 due = replace(due, remote=found)
             remote = await self._send(chat, due) if due.may_differ or not found else found
             await self._outbox.sent(due.key, remote)
-            if self.operations is not None:
-                self.operations.mended("post", _room(due))
+            await self._mended(due)
         except OutcomeUnknown as error:
             log.warning("Whether %s arrived is unknown: %s", due.key, error)
             if due.state == "unknown":
@@ -214,6 +216,14 @@ class Delivery:
             is_ours = not isinstance(error, HeadwayError)
             log.error("%s cannot be sent: %s", due.key, _why(error), exc_info=is_ours)
             await self._failed(due, self._redactor.text(_why(error)))
+
+    async def _mended(self, due: Due) -> None:
+        """Its room takes posts: results and questions that it refused lately are tried once more."""
+        if self.operations is None or ("post", _room(due)) not in self.operations.open:
+            return
+        keys = await self._outbox.again(due.place, within_s=AGAIN_S, but=self._tried_again)
+        self._tried_again |= set(keys)
+        self.operations.mended("post", _room(due))
 
     async def _failed(self, due: Due, why: str) -> None:
         """It goes nowhere: its goal is parked, and the operator told once of the room."""

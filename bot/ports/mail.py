@@ -7,7 +7,7 @@ Rule 2: a message out is claimed before the network is touched; a claim older th
         *unknown*, looked up and never simply sent again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
@@ -153,6 +153,14 @@ class Outbox(Protocol):
         """Withdraw what waits to be said in that room, in whatever thread; returns how much it was.
 
         What is on its way settles itself. A thread's root is tried again for what is said after it.
+        """
+
+    async def again(
+        self, place: Place, *, within_s: float, but: Collection[str] = ()
+    ) -> tuple[str, ...]:
+        """Try results and questions again that failed in that room lately and still hold.
+
+        Each is looked up first. Those under the keys `but` stay failed. Returns the keys.
         """
 
 

@@ -377,6 +377,27 @@ class OutboxContract:
         assert await bed.keys() == ["c"]
         assert await bed.outbox.give_up(bed.place(room="never seen"), "kicked") == 0
 
+    async def test_a_result_that_its_room_refused_is_tried_again_when_asked_for(
+        self, bed: Bed
+    ) -> None:
+        goal = await bed.open()
+        turn = (await bed.turn(goal)).goal
+        await bed.commit(goal, Audited(turn.revision, turn.turn, turn.messages, "complete"))
+        await bed.time.pass_by(6)
+        rows = await bed.outbox.claim("console", limit=9)
+        for row in rows:
+            await bed.outbox.failed(row.key, "forbidden")
+        [result] = [row for row in rows if row.kind == "complete"]
+        elsewhere = await bed.outbox.again(bed.place(room="other"), within_s=60)
+        refused = await bed.outbox.again(result.place, within_s=60, but=(result.key,))
+
+        keys = await bed.outbox.again(result.place, within_s=60)
+
+        assert (elsewhere, refused, keys) == ((), (), (result.key,))
+        [again] = await bed.outbox.claim("console", limit=9)
+        assert (again.key, again.state) == (result.key, "unknown")
+        assert await bed.outbox.again(result.place, within_s=60) == ()
+
     async def test_a_row_that_is_not_there_is_said_so(self, bed: Bed) -> None:
         for act in (bed.outbox.unknown("x"), bed.outbox.sent("x", "r"), bed.outbox.later("x", 1)):
             with pytest.raises(KeyError):

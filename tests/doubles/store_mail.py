@@ -1,6 +1,6 @@
 """Messages in and out, and positions of networks, in memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from bot.errors import IllegalMove
@@ -252,6 +252,25 @@ class MemoryOutbox:
             if len(pending) > 1:
                 row.state = "superseded"
 
+    async def again(
+        self, place: Place, *, within_s: float, but: Collection[str] = ()
+    ) -> tuple[str, ...]:
+        """Try results and questions again that failed in that room lately and still hold."""
+        since = self._clock.now() - within_s
+        failed = [
+            row
+            for row in self._rows.outbox.values()
+            if row.state == "failed"
+            and is_in(self._rows.sessions[row.due.session], place)
+            and row.due.created_at > since
+            and row.due.key not in but
+            and row.due.goal
+            and _holds(row.due.kind, self._rows.goals[row.due.goal].state)
+        ]
+        for row in failed:
+            row.state, row.looked_up, row.not_before = "unknown", True, self._clock.now()
+        return tuple(row.due.key for row in failed)
+
     async def give_up(self, place: Place, why: str) -> int:
         """Withdraw what waits to be said in that room."""
         waits = [
@@ -410,3 +429,10 @@ def _place_under(rows: Rows, place: Place, message: str) -> Place:
         if row.due.remote == message and is_in(row.due.place, place):
             return replace(place, thread=rows.sessions[row.due.session].thread)
     return replace(place, thread=there.thread if there and is_in(there, place) else "")
+
+
+def _holds(kind: str, state: str) -> bool:
+    """Whether a post of that kind says what is still true of a goal in that state."""
+    if kind == "decision":
+        return state in ("deciding", "paused")
+    return kind in ("complete", "answer", "file") or kind == state

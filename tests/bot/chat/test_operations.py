@@ -15,7 +15,7 @@ from bot.ports.chat import Place
 from bot.ports.journal import Content
 from bot.ports.plain import plain
 from tests.bot.chat.conftest import Bench
-from tests.bot.chat.turns import began
+from tests.bot.chat.turns import began, complete
 from tests.doubles.chat import MemoryChat
 
 OPS = Place("console", "", "console")
@@ -135,6 +135,21 @@ async def test_a_post_that_cannot_be_sent_parks_its_goal_and_is_told_once(
     async with asyncio.timeout(5):
         while (await bench.store.incidents.listed())[0].is_open:
             await asyncio.sleep(0)
+
+
+async def test_what_a_room_refused_is_said_once_the_room_takes_posts_again(
+    bench: Bench, operations: Operations
+) -> None:
+    chat = MemoryChat()
+    delivery = _delivery(bench, chat, operations)
+    goal = (await bench.start("count sheep"))[1]
+    await complete(bench, goal)
+    chat.will_raise = [HeadwayError("The bot may not send here.")]
+    await delivery.drain()
+    await delivery.drain()
+
+    said = [message.key for message in chat.posts.values()]
+    assert said.count(f"{goal.id}:settle") == 1
 
 
 async def test_a_post_of_the_operations_room_that_fails_makes_no_incident(
