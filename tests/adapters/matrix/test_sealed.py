@@ -12,7 +12,7 @@ import pytest
 from adapters.matrix.reading import Reader, Taken
 from bot.ports.chat import Changed, Incoming, Reacted, RoomLost
 from tests.adapters.matrix.encrypted_bot import client_of
-from tests.adapters.matrix.listening_bed import Ledger, Person, WallClock, ear, person
+from tests.adapters.matrix.listening_bed import Ear, Ledger, Person, WallClock, ear, person
 from tests.peers.matrix_user import MatrixUser, People
 from tests.peers.synapse import Synapse
 
@@ -45,6 +45,14 @@ class LateKeys:
         return await self._take({**answer, "to_device": {"events": given}})
 
 
+async def shared_room(hears: Ear, ann: MatrixUser, bot: str) -> str:
+    """An encrypted room that Ann made and the bot has come to."""
+    room = await encrypted_room(ann, bot)
+    await hears.until(lambda: room in hears.client.rooms)
+    await asyncio.to_thread(ann.until_member, room, bot)
+    return room
+
+
 async def encrypted_room(ann: MatrixUser, bot: str) -> str:
     return await asyncio.to_thread(lambda: ann.create(encrypted=True, invite=[bot]))
 
@@ -56,9 +64,7 @@ async def test_an_encrypted_message_is_heard_and_so_is_one_of_while_the_bot_was_
     ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
     async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
         await hears.settled()
-        room = await encrypted_room(ann, bot.user_id)
-        await hears.until(lambda: room in hears.client.rooms)
-        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        room = await shared_room(hears, ann, bot.user_id)
         await asyncio.to_thread(ann.text, room, "first")
         await hears.until(lambda: "first" in ledger.texts)
     for number in range(60):
@@ -78,9 +84,7 @@ async def test_keys_that_came_with_an_answer_are_kept_before_its_position_is(
     ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
     async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
         await hears.settled()
-        room = await encrypted_room(ann, bot.user_id)
-        await hears.until(lambda: room in hears.client.rooms)
-        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        room = await shared_room(hears, ann, bot.user_id)
         # What is read from here on is not stored: the process ends between the two.
         ledger.dies_after = ledger.calls
         await asyncio.to_thread(ann.text, room, "first")
@@ -106,9 +110,7 @@ async def test_a_message_without_its_key_waits_is_told_of_once_and_comes_when_th
     folder = tmp_path / "store"
     async with ear(synapse, bot, folder, ledger, invited=[ann.user_id], clock=clock) as hears:
         await hears.settled()
-        room = await encrypted_room(ann, bot.user_id)
-        await hears.until(lambda: room in hears.client.rooms)
-        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        room = await shared_room(hears, ann, bot.user_id)
         await asyncio.to_thread(ann.text, room, "readable")
         await hears.until(lambda: "readable" in ledger.texts)
         said = next(iter(ledger.said.values()))
@@ -150,9 +152,7 @@ async def test_a_key_that_comes_later_opens_what_waited_in_its_order(
     ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
     async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
         await hears.settled()
-        room = await encrypted_room(ann, bot.user_id)
-        await hears.until(lambda: room in hears.client.rooms)
-        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        room = await shared_room(hears, ann, bot.user_id)
         late = LateKeys(hears.syncing._parts.reader)
         await asyncio.to_thread(ann.text, room, "sealed 1")
         await asyncio.to_thread(ann.text, room, "sealed 2")
@@ -174,9 +174,7 @@ async def test_edits_and_signs_in_an_encrypted_room_are_read_as_in_any(
     ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
     async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
         await hears.settled()
-        room = await encrypted_room(ann, bot.user_id)
-        await hears.until(lambda: room in hears.client.rooms)
-        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        room = await shared_room(hears, ann, bot.user_id)
         root = await asyncio.to_thread(ann.text, room, "the root")
         said = await asyncio.to_thread(ann.text, room, "Fix the login", thread=root)
         await hears.until(lambda: len(ledger.said) == 2)
@@ -268,9 +266,7 @@ async def test_a_membership_inside_an_encrypted_event_changes_nothing(
     ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
     async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
         await hears.settled()
-        room = await encrypted_room(ann, bot.user_id)
-        await hears.until(lambda: room in hears.client.rooms)
-        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        room = await shared_room(hears, ann, bot.user_id)
         for type, content in (
             ("m.room.member", {"membership": "leave"}),
             ("m.room.tombstone", {"replacement_room": "!elsewhere"}),
@@ -292,9 +288,7 @@ async def test_what_one_person_encrypted_is_not_taken_for_anothers_word(
     ann = await asyncio.to_thread(matrix_people.login, synapse, synapse.register("ann"))
     async with ear(synapse, bot, tmp_path / "store", ledger, invited=[ann.user_id]) as hears:
         await hears.settled()
-        room = await encrypted_room(ann, bot.user_id)
-        await hears.until(lambda: room in hears.client.rooms)
-        await asyncio.to_thread(ann.until_member, room, bot.user_id)
+        room = await shared_room(hears, ann, bot.user_id)
         said = await asyncio.to_thread(ann.text, room, "approve")
         await hears.until(lambda: "approve" in ledger.texts)
         path = f"/_matrix/client/v3/rooms/{quote(room)}/event/{quote(said)}"
