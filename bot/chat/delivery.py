@@ -135,9 +135,13 @@ class Delivery:
 
     async def run(self) -> None:
         """Send what is due until cancelled; a network that is slow holds up no other."""
-        async with asyncio.TaskGroup() as group:
-            for lane in self._lanes:
-                group.create_task(self._run(lane))
+        running = [asyncio.create_task(self._run(lane)) for lane in self._lanes]
+        try:
+            await asyncio.gather(*running)
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
 
     async def drain(self) -> None:
         """Send everything that is due now; returns when what is on its way has arrived, too."""
@@ -168,7 +172,10 @@ class Delivery:
                     }
                     if not under_way:
                         return
-                    under_way = await _mostly_done(under_way, lane.look)
+                    done = await _mostly_done(under_way, lane.look)
+                    under_way -= done
+                    for task in done:
+                        self._settled(lane, task)
                     # Edits of a status are worth waiting for; what people read is sent without a pause.
                     are_edits = bool(rows) and all(row.kind in EDITS for row in rows)
                     await asyncio.sleep(gap_s if are_edits else 0)
@@ -181,13 +188,23 @@ class Delivery:
         try:
             rows = await self._claimed(lane.chat, limit) if limit else ()
         except HeadwayError as error:
-            if str(error) != lane.unread:
-                # Once, not at every look: the log may lie on the disk that is full.
-                lane.unread = str(error)
-                log.warning("The outbox cannot be read: %s", error)
+            self._unread(lane, error)
             return ()
         lane.unread = ""
         return rows
+
+    def _settled(self, lane: "_Lane", task: "asyncio.Task[None]") -> None:
+        """Look at how a row ended: where that could not be written, its claim lapses."""
+        try:
+            task.result()
+        except HeadwayError as error:
+            self._unread(lane, error)
+
+    def _unread(self, lane: "_Lane", error: HeadwayError) -> None:
+        if str(error) != lane.unread:
+            # Once, not at every look: the log may lie on the disk that is full.
+            lane.unread = str(error)
+            log.warning("The outbox cannot be read: %s", error)
 
     async def _claimed(self, chat: Chat, limit: int) -> Sequence[Due]:
         return await self._outbox.claim(chat.network, limit=limit, workspace=chat.workspace)
@@ -351,7 +368,7 @@ async def _mostly_done(
 ) -> set["asyncio.Task[None]"]:
     """Wait until all have ended, or, where one is slow, until there may be more to send.
 
-    Returns those that go on. Most end at once: looking after each would cost a claim for each.
+    Returns those that have ended. Most do at once: looking after each would cost a claim for each.
     """
     _, slow = await asyncio.wait(under_way, timeout=GAP_S)
     if slow:
@@ -361,10 +378,7 @@ async def _mostly_done(
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED, timeout=LOOK_S)
         finally:
             looking.cancel()
-    for task in under_way:
-        if task.done():
-            task.result()
-    return {task for task in under_way if not task.done()}
+    return {task for task in under_way if task.done()}
 
 
 def _room(due: Due) -> str:

@@ -58,16 +58,16 @@ class NetworkMembers:
 class Hearing:
     """Listens to one network for as long as the process lives."""
 
-    @property
-    def network(self) -> Network:
-        """Which."""
-        return self._chat.network
-
     def __init__(self, chat: Chat, watch: Watch, operations: Operations, clock: Clock) -> None:
         self._chat, self._watch, self._clock = chat, watch, clock
         self._operations = operations
         self._deaf_since: float | None = None
         self._why = ""
+
+    @property
+    def network(self) -> Network:
+        """Which."""
+        return self._chat.network
 
     def heard(self) -> None:
         """The network gave a sign of life."""

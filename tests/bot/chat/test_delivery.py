@@ -103,6 +103,42 @@ async def test_a_post_that_hangs_holds_up_no_other_thread(bench: Bench) -> None:
     sending.cancel()
 
 
+async def test_a_store_that_cannot_note_what_became_of_a_post_ends_nothing(
+    bench: Bench, chat: MemoryChat
+) -> None:
+    store = bench.store
+
+    class Full:
+        """An outbox whose disk is full when something is to be put off."""
+
+        is_full = True
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store.outbox, name)
+
+        async def later(self, key: str, delay_s: float) -> None:
+            if self.is_full:
+                raise StoreUnusable("The disk is full. Free some space.")
+            await store.outbox.later(key, delay_s)
+
+    outbox: Any = Full()
+    delivery = Delivery(outbox, store.journal, store.rooms, (chat,), bench.manner, bench.clock)
+    await say(bench, "one")
+    chat.will_raise.append(Wait("Limited. Later.", retry_after_s=7))
+    sending = asyncio.create_task(delivery.run())
+    await asyncio.sleep(0.3)
+
+    outbox.is_full = False
+    bench.clock.move(61)
+    delivery.notify()
+    async with asyncio.timeout(4):
+        while bodies(chat) != ["one"]:
+            await asyncio.sleep(0.01)
+
+    assert not sending.done()
+    sending.cancel()
+
+
 async def test_a_network_that_hangs_holds_up_no_other_network(bench: Bench) -> None:
     store, matrix, console = bench.store, Slow("matrix"), MemoryChat()
     delivery = Delivery(
