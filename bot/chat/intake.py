@@ -8,9 +8,7 @@ Rule 3: a message is marked handled in the transaction of what it caused. One wh
 """
 
 import asyncio
-import contextlib
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -21,6 +19,7 @@ from bot.chat.edits import Edits
 from bot.chat.facts import Facts, gather
 from bot.chat.forgetting import Removals
 from bot.chat.heard import Heard, named_plainly, reference
+from bot.chat.lanes import Lanes
 from bot.chat.lost_rooms import LostRooms, subject_of
 from bot.chat.operations import Operations
 from bot.chat.ownership import Ownership
@@ -90,10 +89,7 @@ class Intake:
         is_ours: Callable[[Place], bool] = _any,
         operations: Operations | None = None,
     ) -> None:
-        """`is_ours`: whether what is said in a place is handled by this process.
-
-        `operations` is told of messages that cannot be handled.
-        """
+        """`is_ours`: whether this process handles a place; `operations` is told of what cannot be."""
         self._desk = desk
         self._roles = roles
         self._is_ours = is_ours
@@ -113,24 +109,29 @@ class Intake:
 
     async def run(self) -> None:
         """Handle what comes, and first what was waiting, until cancelled."""
-        while True:
-            self._look.clear()
-            try:
-                await self.drain()
-            except HeadwayError as error:
-                log.warning("The inbox cannot be read: %s", error)
-            # Not `wait_for`, which in Python 3.11 may swallow the cancellation that ends this.
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S):
-                    await self._look.wait()
+        lanes = Lanes(self._lane)
+        try:
+            while True:
+                self._look.clear()
+                try:
+                    lanes.end()
+                    lanes.begin(await self.waiting())
+                except HeadwayError as error:
+                    log.warning("The inbox cannot be read: %s", error)
+                await lanes.rest(self._look, LOOK_S)
+        finally:
+            await lanes.close()
 
     async def drain(self) -> None:
         """Handle everything that waits now."""
-        while waiting := await self.waiting():
-            lanes: defaultdict[Place, list[Received]] = defaultdict(list)
-            for row in waiting:
-                lanes[row.message.place].append(row)
-            await asyncio.gather(*(self._lane(lane) for lane in lanes.values()))
+        lanes = Lanes(self._lane)
+        try:
+            while waiting := await self.waiting():
+                lanes.begin(waiting)
+                while lanes.end():
+                    await lanes.rest(asyncio.Event())
+        finally:
+            await lanes.close()
 
     async def waiting(self) -> Sequence[Received]:
         """What this process has to handle still, in order of arrival."""

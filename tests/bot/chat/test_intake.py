@@ -17,6 +17,7 @@ from bot.errors import StoreBusy
 from bot.goals.goal import State
 from bot.ports.chat import Incoming
 from bot.ports.journal import Applied, Journal, Unit
+from bot.ports.people import Role
 from tests.bot.chat.conftest import ANN, Bench
 
 
@@ -54,6 +55,32 @@ async def test_messages_of_a_thread_are_handled_in_order(bench: Bench) -> None:
     lines = await bench.store.journal.history(session)
     names = [type(line.entry.event).__name__ for line in lines]
     assert names == ["GoalOpened", "Paused", "Resumed", "Paused", "Resumed", "Paused"]
+
+
+async def test_a_thread_that_has_to_wait_holds_up_no_other(bench: Bench) -> None:
+    back = asyncio.Event()
+
+    async def roles(message: Incoming) -> frozenset[Role]:
+        if message.place.thread == "away":
+            await back.wait()
+        return await bench.allow_list.of(message)
+
+    intake = Intake(bench.desk, roles)
+    await intake.receive(said("m1", "/goal count sheep", "away"))
+    handling = asyncio.create_task(intake.run())
+    await asyncio.sleep(0.05)
+
+    await intake.receive(said("m2", "/goal write a haiku"))
+    async with asyncio.timeout(4):
+        while len(await bench.store.rooms.goals()) < 1:
+            await asyncio.sleep(0.01)
+    back.set()
+    async with asyncio.timeout(4):
+        while len(await bench.store.rooms.goals()) < 2:
+            await asyncio.sleep(0.01)
+
+    handling.cancel()
+    assert not await intake.waiting()
 
 
 class Troubled:
