@@ -33,7 +33,7 @@ LOCKS = {
 }
 
 # What programs of the tests that are no part of the project are installed from.
-PEERS = ("synapse", "mautrix")
+PEERS = ("synapse", "mautrix", "node")
 
 # Put together so that this file does not hold what it looks for.
 FOREIGN = {

@@ -9,7 +9,6 @@ Rule 3: the person's own settings and keys are not looked at.
 import argparse
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -88,8 +87,6 @@ def _shown(stack: ExitStack, *, is_check: bool) -> int:
 
 def _client(stack: ExitStack) -> str:
     """The address of a client's page; empty where none can be built here."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        return ""
     beds.say("Building a client for the browser (Hydrogen) ...")
     try:
         return stack.enter_context(hydrogen.page())
@@ -162,7 +159,7 @@ def _tell(server: Synapse, page: str, pid: int) -> None:
         f"Open    [bold cyan]{link}[/]"
         if link
         else f"Open    any Matrix client, with the homeserver [bold cyan]{server.url}[/]\n"
-        "        (Node and npm would give you one in the browser)"
+        "        (above it says why there is none in the browser)"
     )
     lines = (
         where,

@@ -20,6 +20,7 @@ from typing import Final
 
 from tests.peers import beds
 from tests.peers.matrix_user import HERE, javascript
+from tests.peers.node import node
 from tests.peers.synapse import Account, Synapse
 
 SHOT_S: Final = 100.0
@@ -76,7 +77,7 @@ def shot(
             "out": str(SHOTS / f"{name}.png"),
         }  # fmt: skip
         with subprocess.Popen(
-            [_node(), HERE / "hydrogen.mjs", "shot", javascript(), json.dumps(wish)],
+            [node(), HERE / "hydrogen.mjs", "shot", javascript(), json.dumps(wish)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         ) as process:  # fmt: skip
             assert process.stdout is not None
@@ -91,7 +92,7 @@ def built() -> Path:
     """The folder of the page. Raises RuntimeError where it could not be built."""
 
     def build(folder: Path) -> None:
-        command: list[str | Path] = [_node(), HERE / "hydrogen.mjs", "build", javascript(), folder]
+        command: list[str | Path] = [node(), HERE / "hydrogen.mjs", "build", javascript(), folder]
         beds.run(command, folder, "Building Hydrogen's page")
 
     return beds.bed("hydrogen", HERE / "hydrogen_app.js", build)
@@ -100,12 +101,6 @@ def built() -> Path:
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing of requests."""
-
-
-def _node() -> str:
-    node = shutil.which("node")
-    assert node, "These tests need Node 20 or newer (Debian: apt-get install nodejs npm)."
-    return node
 
 
 def _chromium() -> str | None:

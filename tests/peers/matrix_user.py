@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.peers import beds
+from tests.peers.node import node, npm
 from tests.peers.synapse import Account, Json, Synapse
 
 OLM_LOCK: Final = beds.ROOT / "deploy" / "mautrix.lock"
@@ -440,9 +441,7 @@ class People:
 @contextmanager
 def people() -> Iterator[People]:
     """The process that plays people with matrix-js-sdk, for as long as a `with` lasts."""
-    node = shutil.which("node")
-    assert node, "These tests need Node 20 or newer (Debian: apt-get install nodejs npm)."
-    with _played([node, HERE / "people.mjs", javascript()], "people.log") as crowd:
+    with _played([node(), HERE / "people.mjs", javascript()], "people.log") as crowd:
         yield crowd
 
 
@@ -495,10 +494,7 @@ def javascript() -> Path:
 
 
 def _install(folder: Path) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise RuntimeError("These tests need npm (Debian: apt-get install nodejs npm).")
     for name in ("package.json", "package-lock.json"):
         shutil.copy(HERE / name, folder)
     quiet = ["--ignore-scripts", "--no-audit", "--no-fund"]
-    beds.run([npm, "ci", *quiet], folder, "Installing the Matrix clients")
+    beds.run([*npm(), "ci", *quiet], folder, "Installing the Matrix clients")
