@@ -71,6 +71,10 @@ def _known(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "base_url_password", password
     yield "matrix_password", settings.matrix_password.get_secret_value()
     yield "matrix_token", settings.matrix_token.get_secret_value()
+    yield "slack_bot_token", settings.slack_bot_token.get_secret_value()
+    yield "slack_app_token", settings.slack_app_token.get_secret_value()
+    yield "slack_signing_key", settings.slack_signing_key.get_secret_value()
+    yield "slack_client_key", settings.slack_client_key.get_secret_value()
     for key in settings.secret_key.get_secret_value().split():
         yield "secret_key", key
     for name in VARIABLES:

@@ -39,6 +39,7 @@ from bot.goals.limits import (
     Limits,
 )
 from bot.goals.money import NANO, Budget
+from bot.settings_networks import NetworkSettings
 from bot.settings_sources import (
     FILE_NAME,
     NESTED,
@@ -55,7 +56,6 @@ from bot.settings_sources import (
 )
 from bot.settings_values import (
     ModelPrice,
-    a_matrix_id,
     a_zone,
     an_address,
     default_key_file,
@@ -68,7 +68,7 @@ from bot.settings_values import (
 DAY_S: Final = 86_400
 
 
-class Settings(BaseSettings):
+class Settings(NetworkSettings):
     """What an operator may set. Frozen: a change takes a restart."""
 
     model_config = SettingsConfigDict(
@@ -235,19 +235,6 @@ class Settings(BaseSettings):
         default="auto",
         description="How: a JSON object a line, or plain lines. `auto`: plain on a terminal only.",
     )
-    matrix_homeserver: str = Field(
-        default="",
-        description="The bot's Matrix server, example.org or a URL. With these four the first start "
-        "logs in, in a container; otherwise `headway matrix login` does.",
-    )
-    matrix_user: str = Field(default="", description="The bot's Matrix id, @headway:example.org.")
-    matrix_password: SecretStr = Field(
-        default=SecretStr(""), description="Its password; a session that was ended is begun again."
-    )
-    matrix_token: SecretStr = Field(
-        default=SecretStr(""),
-        description="In place of a password: the access token of a login that nobody else uses.",
-    )
     private_listen: str = Field(
         default="",
         description="Where health and metrics are served: 127.0.0.1:8377, or unix:/PATH. Empty: "
@@ -269,11 +256,6 @@ class Settings(BaseSettings):
     @classmethod
     def _known_zone(cls, value: str) -> str:
         return a_zone(value)
-
-    @field_validator("matrix_user")
-    @classmethod
-    def _full_id(cls, value: str) -> str:
-        return a_matrix_id(value)
 
     @field_validator("private_listen", "public_listen")
     @classmethod

@@ -1,6 +1,7 @@
 """Values that a setting may have which are more than a word or a number."""
 
 import os
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -94,6 +95,21 @@ def a_matrix_id(value: str) -> str:
     is_one = localpart.startswith("@") and len(localpart) > 1 and server and " " not in value
     if value and not is_one:
         raise ValueError("give the full id, such as @headway:example.org")
+    return value
+
+
+def a_command(value: str) -> str:
+    """The name of a slash command, without its slash. Raises ValueError."""
+    name = value.removeprefix("/")
+    if not re.fullmatch(r"[a-z0-9_-]{1,31}", name):
+        raise ValueError("give 1 to 31 small letters, digits, - or _, such as goal")
+    return name
+
+
+def a_url(value: str) -> str:
+    """An address of the web, or nothing. Raises ValueError."""
+    if value and not re.fullmatch(r"https?://[^\s/]+\S*", value):
+        raise ValueError("give a whole address, such as https://bot.example.org")
     return value
 
 

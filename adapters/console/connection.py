@@ -133,7 +133,7 @@ class ConsoleChat:
         self._show(line)
         return line.id
 
-    async def find(self, place: Place, key: str) -> str | None:
+    async def find(self, place: Place, key: str, since: float = 0.0) -> str | None:
         """The id of the post with that key, or that a late edit with it changed, if it is there."""
         self._refuse_others(place)
         self._catch_up()

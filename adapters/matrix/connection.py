@@ -104,7 +104,7 @@ class MatrixChat:
         """Post, edit or remove, and return the remote id. Raises as `Chat.send`."""
         return await self._now.posting.send(message)
 
-    async def find(self, place: Place, key: str) -> str | None:
+    async def find(self, place: Place, key: str, since: float = 0.0) -> str | None:
         """The id of the event that was sent with `key`, or None. Raises as `Chat.find`."""
         return await self._now.posting.find(place, key)
 
@@ -135,6 +135,10 @@ class MatrixChat:
     async def is_encrypted(self, place: Place) -> bool:
         """Whether what is said there is encrypted. Raises Wait."""
         return await self._now.members.is_encrypted(place)
+
+    async def enter(self, room: Place) -> bool:
+        """Always: the bot hears nothing of rooms in which it is not."""
+        return True
 
     @property
     def _now(self) -> _Live:

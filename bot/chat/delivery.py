@@ -259,7 +259,7 @@ class Delivery:
         if due.state != "unknown" or (due.remote and (due.kind in AGAIN or due.may_differ)):
             # An edit of the status may be made again: it says what is true now.
             return None
-        return await chat.find(due.place, due.key)
+        return await chat.find(due.place, due.key, due.created_at)
 
     async def _send(self, chat: Chat, due: Due) -> str:
         shape = await self._shape(due)

@@ -13,6 +13,8 @@ from typing import Final, Literal, Protocol
 from bot.ports.positions import Position
 
 Network = Literal["console", "slack", "matrix"]
+Via = Literal["message", "command", "button", "form"]
+"""A message, a command that shows nowhere (Slack's `/goal`), a press on a button, a form filled in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,17 @@ class Incoming:
     is_aside: bool = False
     """It is addressed to others and not to the bot."""
     files: tuple[Attachment, ...] = ()
+    via: Via = "message"
+    """How it was said. What is no message stands nowhere: nothing hangs under it, and no mark."""
+    form: tuple[tuple[str, str], ...] = ()
+    """Of a form: `(FORM_ACT, what submitting it does)` and its short fields, by name; none is free text."""
+    way_back: str = ""
+    """Where it can be answered unseen by others, for a while: an address that opens by itself."""
+
+    @property
+    def act(self) -> str:
+        """What submitting the form does; empty for all else."""
+        return dict(self.form).get(FORM_ACT, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +130,31 @@ class Reacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Unreacted:
+    """A reaction was taken away, by whoever had put it; which of theirs, the network does not say.
+
+    It is stored as the removal of the last such reaction that came, and not at all where none came.
+    """
+
+    place: Place
+    speaker: Speaker
+    emoji: str
+    to: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class RoomLost:
-    """The bot is no longer in a room: it left, was kicked or banned, or the room is gone."""
+    """The bot is no longer in a room: it left, was kicked or banned, or the room is gone.
+
+    With an empty room in `place`: in none of the workspace, as it was uninstalled there.
+    """
 
     id: str
     place: Place
     speaker: Speaker
     """Who did it."""
-    how: Literal["left", "kicked", "banned", "gone"]
+    how: Literal["left", "kicked", "banned", "gone", "uninstalled"]
     at: float
     reason: str = ""
     """As whoever did it says."""
@@ -152,7 +182,8 @@ class RoomMoved:
         return Incoming(f"{MOVE}{self.id}", self.place, self.speaker, self.to, self.at)
 
 
-Arrival = Incoming | Removed | Changed | Reacted | RoomLost | RoomMoved
+Arrival = Incoming | Removed | Changed | Reacted | Unreacted | RoomLost | RoomMoved
+FORM_ACT: Final = "act"
 REMOVAL: Final = "removed:"
 EDIT: Final = "edited:"
 REACTION: Final = "reacted:"
@@ -240,6 +271,12 @@ class Outgoing:
     files: tuple[Attachment, ...] = ()
     removes: bool = False
     """What it edits goes away for good; the shape is shown where a network cannot do that."""
+    only_for: str = ""
+    """Speaker id of whom alone it concerns: others do not see it, where the network can do that."""
+    answers: str = ""
+    """Id of the message that it answers, where that has a way back of its own."""
+    created_at: float = 0.0
+    """When it was first to be said; a look-up of it need not go back further."""
 
 
 class Receive(Protocol):
@@ -283,5 +320,5 @@ class Chat(Protocol):
             HeadwayError: it cannot be posted there, and why.
         """
 
-    async def find(self, place: Place, key: str) -> str | None:
-        """The remote id of the message sent with `key`, or None when there is none."""
+    async def find(self, place: Place, key: str, since: float = 0.0) -> str | None:
+        """The remote id of the message sent with `key`, not before `since`, or None."""

@@ -54,6 +54,8 @@ class Due:
     may_differ: bool = False
     """The rows were restored: what is there under this key may say something else."""
     files: tuple[Attachment, ...] = ()
+    only_for: str = ""
+    """Person id of whom alone it concerns; empty: whoever reads there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,22 @@ class Outbox(Protocol):
     ) -> tuple[Due, ...]:
         """Take what is due, oldest first, one row a thread at a time; of one workspace or of all."""
 
-    async def say(self, session: str, key: str, text: str, handled: tuple[str, ...] = ()) -> None:
-        """Queue a `reply` in the session's thread; a key that is there already changes nothing."""
+    async def say(
+        self,
+        session: str,
+        key: str,
+        text: str,
+        handled: tuple[str, ...] = (),
+        *,
+        only_for: str = "",
+        reason: str = "",
+    ) -> None:
+        """Queue a `reply` in the session's thread; a key that is there already changes nothing.
+
+        Args:
+            only_for: person id of whom alone it concerns.
+            reason: names the buttons under it.
+        """
 
     async def sent(self, key: str, remote: str) -> None:
         """It is there, under this remote id."""

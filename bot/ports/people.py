@@ -74,6 +74,8 @@ class Note:
     key: str
     text: str
     reason: str = ""
+    only_for: str = ""
+    """Person id of whom alone it concerns; empty: whoever reads there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +138,6 @@ class Members(Protocol):
 
     async def is_encrypted(self, place: Place) -> bool:
         """Whether what is said there is encrypted from end to end."""
+
+    async def enter(self, room: Place) -> bool:
+        """Whether the bot can speak in the room: it is in it, or has just joined, as it may."""

@@ -1,11 +1,12 @@
 """What a process and its folders are called on a database that several processes share."""
 
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adapters.store.open import Store, is_shared
 from bot.ports.chat import Network, Place
 from bot.settings import Settings
+from bot.wiring.charge import Charge
 from bot.wiring.folder import identity
 from bot.wiring.matrix_account import user_of
 
@@ -22,6 +23,10 @@ class Names:
     """Of the folder of workspaces."""
     matrix: str = ""
     """Of the bot on Matrix: its user id, which is its workspace there; empty without an account."""
+    slack: bool = False
+    """Whether this process may serve Slack: the settings name an app."""
+    charge: Charge = field(default_factory=Charge)
+    """Whether it does: where others may, too, one at a time."""
 
     @property
     def worker(self) -> str:
@@ -31,10 +36,13 @@ class Names:
     @property
     def networks(self) -> frozenset[Network]:
         """Those that this process connects to."""
-        return frozenset(("console", "matrix") if self.matrix else ("console",))
+        named: tuple[tuple[Network, bool], ...] = (
+            ("console", True), ("matrix", bool(self.matrix)), ("slack", self.slack),
+        )  # fmt: skip
+        return frozenset(network for network, is_there in named if is_there)
 
     def workspace(self, network: Network) -> str:
-        """This process's workspace on a network; empty where it has none."""
+        """This process's workspace on a network; empty where it has none, or many."""
         match network:
             case "console":
                 return self.console
@@ -45,6 +53,8 @@ class Names:
 
     def is_ours(self, place: Place) -> bool:
         """Whether this process handles what is said there: who hears an account answers for it."""
+        if place.network == "slack":
+            return self.slack and self.charge.is_held
         return place.network in self.networks and place.workspace == self.workspace(place.network)
 
 
@@ -54,15 +64,22 @@ def names_of(settings: Settings) -> Names:
     Raises:
         BadSettings: they cannot be.
     """
-    matrix = user_of(settings)
+    matrix, slack = user_of(settings), has_slack(settings)
     if not is_shared(settings.database_url):
-        return Names(is_shared=False, matrix=matrix)
-    return Names(True, identity(settings.state_dir), identity(settings.workspaces_dir), matrix)
+        return Names(is_shared=False, matrix=matrix, slack=slack, charge=Charge(is_held=slack))
+    return Names(
+        True, identity(settings.state_dir), identity(settings.workspaces_dir), matrix, slack
+    )
+
+
+def has_slack(settings: Settings) -> bool:
+    """Whether the settings name a Slack app: by a bot's token, or as one to be installed."""
+    return bool(settings.slack_bot_token.get_secret_value() or settings.slack_client_id)
 
 
 async def take_over(store: Store, names: Names) -> None:
     """Free what a former process of the state folder held: this one owns it, so that one is gone."""
     if names.is_shared:
         await store.leases.void(names.worker)
-        for network in names.networks:
+        for network in names.networks - {"slack"}:
             await store.outbox.void(network, names.workspace(network))

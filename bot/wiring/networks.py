@@ -54,6 +54,11 @@ class NetworkMembers:
         members = self._of.get(place.network)
         return members is None or await members.is_encrypted(place)
 
+    async def enter(self, room: Place) -> bool:
+        """Whether the bot can speak in the room; a network that is not connected says no."""
+        members = self._of.get(room.network)
+        return members is not None and await members.enter(room)
+
 
 class Hearing:
     """Listens to one network for as long as the process lives."""

@@ -55,6 +55,10 @@ class ConsoleMembers:
         """It is a file of this machine."""
         return False
 
+    async def enter(self, room: Place) -> bool:
+        """The bot is where its console is."""
+        return room.network == "console"
+
 
 def console_room(workspace: str) -> Place:
     """The one room of the console of that workspace."""

@@ -41,7 +41,7 @@ class MemoryChat:
             raise self.will_lose.pop(0)
         return remote
 
-    async def find(self, place: Place, key: str) -> str | None:
+    async def find(self, place: Place, key: str, since: float = 0.0) -> str | None:
         """The message with that key."""
         for remote, message in self.posts.items():
             if message.key == key and message.place == place:

@@ -41,7 +41,7 @@ class Account:
     async def send(self, message: Outgoing) -> str:
         return await self.bot.posting.send(message)
 
-    async def find(self, place: Place, key: str) -> str | None:
+    async def find(self, place: Place, key: str, since: float = 0.0) -> str | None:
         return await self.bot.posting.find(place, key)
 
 

@@ -37,6 +37,8 @@ class MemoryMembers:
 
     direct: set[str] = field(default_factory=set)
     encrypted: set[str] = field(default_factory=set)
+    closed: set[str] = field(default_factory=set)
+    """Rooms in which the bot is not, and which it may not join."""
 
     async def is_member(self, room: Place, who: Speaker) -> bool:
         """Everybody is everywhere."""
@@ -53,6 +55,10 @@ class MemoryMembers:
     async def is_encrypted(self, place: Place) -> bool:
         """As the test says."""
         return place.room in self.encrypted
+
+    async def enter(self, room: Place) -> bool:
+        """As the test says."""
+        return room.room not in self.closed
 
 
 class MemorySigns:
