@@ -9,12 +9,30 @@ Rule 3: a network gives a few seconds: none of these waits for anything but the 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from bot.ports.chat import Incoming, Place, Shape, Speaker
 
 Act = Literal["start", "aim", "edit", "budget", "answer", "reopen", "room"]
-"""What submitting a form does; `Incoming.act` has it. `aim`: makes a goal of the message."""
+"""What submitting a form does; `Incoming.act` has it. `aim`: makes a goal of the message `of`."""
+
+NEW: Final = "new"
+"""What a press says that opens the form of a new goal: a button of a home, a shortcut that is about no
+message. Its place has no room where none is looked at."""
+AIM: Final = "aim"
+"""What a press says that makes a goal of a message (`Incoming.reply_to`): a shortcut on it. What the
+message says stands behind it, after a line break."""
+
+WORDS: Final = "words"
+"""Name of the input whose value a form says as its text: an objective, an answer, what is missing."""
+BUDGET: Final = "budget"
+"""Name of the input that has an amount, as `budget` takes it; empty: the room's."""
+ROOM: Final = "room"
+"""Name of the input that has a room's id."""
+GOAL: Final = "goal"
+"""Name of what a form carries along: the goal that it is about, as `G12`."""
+DECISION: Final = "decision"
+"""The same of a decision: its number in its goal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +57,8 @@ class Input:
 class Window:
     """A form, or, without `submit`, something to read.
 
-    The first input of kind `words` is what the message will say; the others are its `form`.
+    The input called `WORDS` is what the message will say; the others and `fixed` are its `form`. An `aim`
+    without it is about the whole of what the message `of` says, which the store has.
     """
 
     title: str
@@ -51,6 +70,8 @@ class Window:
     sections: tuple[Shape, ...] = ()
     """What is to be read, above the inputs."""
     inputs: tuple[Input, ...] = ()
+    fixed: tuple[tuple[str, str], ...] = ()
+    """(name, value) of what the form carries along unseen, as if it were filled in: `GOAL`, `DECISION`."""
     submit: str = ""
     """Label of the button; empty where there is nothing to submit."""
     close: str = ""
@@ -101,3 +122,10 @@ class Windows(Protocol):
 
     async def home(self, workspace: str, who: Speaker, page: int = 1) -> Home:
         """The person's home."""
+
+
+class Homes(Protocol):
+    """A network that has homes."""
+
+    async def publish(self, workspace: str, who: Speaker, home: Home) -> None:
+        """Show it to the person whose it is, in place of what was shown. Raises Wait, HeadwayError."""
