@@ -7,6 +7,7 @@ Rule 2: what answers a message and names no thread is said in that message's thr
 Rule 3: an edit counts only if it was made by whoever wrote the message; servers do not all check.
 """
 
+import json
 import logging
 from collections.abc import Iterable
 from typing import Final
@@ -17,11 +18,21 @@ from adapters.store import queries
 from adapters.store.attachments import read_files, write_files
 from adapters.store.moves import write_content
 from adapters.store.places import place_of, see_person, see_room, see_session
-from adapters.store.removals import take_back
+from adapters.store.removals import sign_of, take_back
 from adapters.store.statements import Reader, Row, Writes
 from adapters.store.threads import thread_of_message
 from adapters.store.transaction import Transaction
-from bot.ports.chat import Arrival, Attachment, Incoming, Place, Removed, Speaker, edit_of
+from adapters.store.ways_back import WAY_BACK, keep_way_back
+from bot.ports.chat import (
+    Arrival,
+    Attachment,
+    Incoming,
+    Place,
+    Removed,
+    Speaker,
+    Unreacted,
+    edit_of,
+)
 from bot.ports.journal import Content
 from bot.ports.mail import Received
 
@@ -40,10 +51,12 @@ _WAITING: Final = (
     select(
         _I.c.sequence, _I.c.attempts, _I.c.id, _R.c.network, _R.c.workspace, _R.c.name, _I.c.thread,
         _P.c.external, _P.c.name, _C.c.text, _I.c.at, _I.c.reply_to, _I.c.is_aside,
+        _I.c.via, _I.c.form, WAY_BACK.c.url,
     )
     .join(_R, _R.c.id == _I.c.room)
     .join(_P, _P.c.id == _I.c.person)
     .join(_C, (_C.c.session == _I.c.session) & (_C.c.hash == _I.c.content))
+    .outerjoin(WAY_BACK, WAY_BACK.c.message == _I.c.id)
     .where(text("inbox.state = 'waiting'"))
     .order_by(_I.c.sequence)
 )  # fmt: skip
@@ -55,6 +68,9 @@ def take_in(tx: Transaction, arrivals: Iterable[Arrival]) -> int:
     for one in arrivals:
         if isinstance(one, Removed):
             new += take_back(tx, one)
+        elif isinstance(one, Unreacted):
+            sign = sign_of(tx, one)
+            new += sign is not None and take_back(tx, sign)
         else:
             new += taken.receive(one if isinstance(one, Incoming) else one.as_message)
     return new
@@ -99,10 +115,12 @@ class _Taken:
         rows = tx.run(
             _RECEIVE, id=message.id, session=session, room=room, thread=thread, person=person,
             content=content.hash, reply_to=message.reply_to, is_aside=message.is_aside,
+            via=message.via, form=dump_form(message.form),
             at=message.at, received_at=at, state="waiting", attempts=0, why="", handled_at=None,
         )  # fmt: skip
         if rows == 1:
             write_files(tx, message.id, message.files, at)
+            keep_way_back(tx, message, at)
         return rows == 1
 
     def _room(self, place: Place) -> tuple[str, str]:
@@ -125,9 +143,20 @@ class _Taken:
 
 def _received(row: Row, files: tuple[Attachment, ...]) -> Received:
     sequence, attempts, id, network, workspace, room, thread, external, name, said, *rest = row
-    at, to, is_aside = rest
+    at, to, is_aside, via, form, url = rest
     place = place_of(network, workspace, room, thread)
     who = Speaker(external, name)
-    return Received(
-        sequence, Incoming(id, place, who, said or "", at, to, bool(is_aside), files), attempts
-    )
+    message = Incoming(
+        id, place, who, said or "", at, to, bool(is_aside), files, via, load_form(form), url or ""
+    )  # fmt: skip
+    return Received(sequence, message, attempts)
+
+
+def dump_form(form: tuple[tuple[str, str], ...]) -> str:
+    """A form's fields as they are kept."""
+    return json.dumps(form) if form else ""
+
+
+def load_form(kept: str) -> tuple[tuple[str, str], ...]:
+    """A form's fields, from what is kept."""
+    return tuple((name, value) for name, value in json.loads(kept)) if kept else ()

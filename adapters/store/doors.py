@@ -6,6 +6,7 @@ from typing import Any, Final
 from sqlalchemy import bindparam, delete, select
 
 from adapters.store import queries
+from adapters.store.arrivals import load_form
 from adapters.store.attachments import read_files
 from adapters.store.journal import check_waiting, write_handled
 from adapters.store.people import write_entry, write_notes
@@ -14,6 +15,7 @@ from adapters.store.readers import Readers
 from adapters.store.statements import Reader, Row, Writes
 from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
+from adapters.store.ways_back import WAY_BACK
 from adapters.store.writer import Writer
 from bot.ports.chat import Incoming, Place, Speaker
 from bot.ports.doors import TRIES_MOST, Claimed, Heeded, Offered
@@ -57,11 +59,13 @@ _HOME: Final = (
 _HEEDED: Final = (
     select(
         _I.c.id, _R.c.network, _R.c.workspace, _R.c.name, _I.c.thread, _P.c.external, _P.c.name,
-        _C.c.text, _I.c.at, _I.c.reply_to, _I.c.is_aside, _I.c.state, _I.c.why,
+        _C.c.text, _I.c.at, _I.c.reply_to, _I.c.is_aside, _I.c.via, _I.c.form,
+        WAY_BACK.c.url, _I.c.state, _I.c.why,
     )
     .join(_R, _R.c.id == _I.c.room)
     .join(_P, _P.c.id == _I.c.person)
     .outerjoin(_C, (_C.c.session == _I.c.session) & (_C.c.hash == _I.c.content))
+    .outerjoin(WAY_BACK, WAY_BACK.c.message == _I.c.id)
 )  # fmt: skip
 _BY_ID: Final = _HEEDED.where(_I.c.id == bindparam("of_id"))
 _before: Final = _I.alias("later")
@@ -242,8 +246,11 @@ def _heeded(reader: Reader, row: Row | None) -> Heeded | None:
     if row is None:
         return None
     id, network, workspace, room, thread, external, name, said, at, reply_to, *rest = row
-    is_aside, state, why = rest
+    is_aside, via, form, url, state, why = rest
     place, files = place_of(network, workspace, room, thread), read_files(reader, (id,))
     who = Speaker(external, name)
-    message = Incoming(id, place, who, said or "", at, reply_to, bool(is_aside), files.get(id, ()))
+    message = Incoming(
+        id, place, who, said or "", at, reply_to, bool(is_aside), files.get(id, ()), via,
+        load_form(form), url or "",
+    )  # fmt: skip
     return Heeded(message, state, why)

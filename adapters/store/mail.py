@@ -45,7 +45,7 @@ _ahead: Final = _O.alias("ahead")
 _CLAIM: Final = (
     select(
         _O.c.key, _O.c.kind, _O.c.goal, _O.c.session, _R.c.network, _R.c.workspace, _R.c.name,
-        _S.c.thread, _O.c.reason, _O.c.content, _O.c.remote, _O.c.state, _O.c.created_at,
+        _S.c.thread, _O.c.reason, _O.c.only_for, _O.c.content, _O.c.remote, _O.c.state, _O.c.created_at,
         text(
             "outbox.goal IS NOT NULL AND EXISTS"
             " (SELECT 1 FROM restored WHERE restored.at > session.opened_at) AS may_differ"
@@ -88,14 +88,15 @@ _FOUND: Final = (
     .where(_OF_KEY)
     .with_for_update()
 )
-_VOID_OF: Final = queries.set_in(_O, "state").where(
-    text(_OPEN.format("outbox")),
-    text("outbox.state = 'claimed'"),
-    _O.c.session.in_(
-        select(_S.c.id)
-        .join(_R, _R.c.id == _S.c.room)
-        .where(_R.c.network == bindparam("of_network"), _R.c.workspace == bindparam("of_workspace"))
-    ),
+_OF_NETWORK: Final = (
+    select(_S.c.id).join(_R, _R.c.id == _S.c.room).where(_R.c.network == bindparam("of_network"))
+)
+_VOID: Final = queries.set_in(_O, "state").where(
+    text(_OPEN.format("outbox")), text("outbox.state = 'claimed'")
+)
+_VOID_ALL: Final = _VOID.where(_O.c.session.in_(_OF_NETWORK))
+_VOID_OF: Final = _VOID.where(
+    _O.c.session.in_(_OF_NETWORK.where(_R.c.workspace == bindparam("of_workspace")))
 )
 _WAITS_IN_ROOM: Final = (
     text(_OPEN.format("outbox")),
@@ -233,16 +234,28 @@ class StoreOutbox:
 
         return await self._writer.do(job)
 
-    async def void(self, network: Network, workspace: str) -> int:
-        """What a dead process of that workspace was sending may be there or not: look it up."""
+    async def void(self, network: Network, workspace: str | None = None) -> int:
+        """What a dead process of that workspace, or of all, was sending may be there or not."""
 
         def job(tx: Transaction) -> int:
-            of = {"of_network": network, "of_workspace": workspace}
-            return tx.run(_VOID_OF, state="unknown", **of)
+            if workspace is None:
+                return tx.run(_VOID_ALL, of_network=network, state="unknown")
+            return tx.run(
+                _VOID_OF, of_network=network, of_workspace=workspace, state="unknown"
+            )  # fmt: skip
 
         return await self._writer.do(job)
 
-    async def say(self, session: str, key: str, text: str, handled: tuple[str, ...] = ()) -> None:
+    async def say(
+        self,
+        session: str,
+        key: str,
+        text: str,
+        handled: tuple[str, ...] = (),
+        *,
+        only_for: str = "",
+        reason: str = "",
+    ) -> None:
         """Queue a `reply` in the session's thread; a key that is there already changes nothing."""
 
         def job(tx: Transaction) -> None:
@@ -250,7 +263,7 @@ class StoreOutbox:
                 raise KeyError(f"There is no session {session}: begin it first.")
             check_waiting(tx, handled)
             at, writes = tx.now(), Writes()
-            write_reply(writes, session, key, text, at)
+            write_reply(writes, session, key, text, at, reason=reason, only_for=only_for)
             write_handled(writes, handled, at)
             tx.write(writes)
 
@@ -341,8 +354,8 @@ def void_claims(tx: Transaction) -> int:
 
 
 def _take(tx: Transaction, row: Row, now: float) -> Due:
-    key, kind, goal, session, network, workspace, room, thread, reason, content, *rest = row
-    remote, state, created_at, may_differ = rest
+    key, kind, goal, session, network, workspace, room, thread, reason, *rest = row
+    only_for, content, remote, state, created_at, may_differ = rest
     was_unknown = state == "unknown" or bool(may_differ)
     tx.run(_TAKE, of_key=key, state="claimed", claimed_at=now, looked_up=was_unknown)
     place = place_of(network, workspace, room, "" if kind == ROOT else thread)
@@ -359,6 +372,7 @@ def _take(tx: Transaction, row: Row, now: float) -> Due:
         created_at=created_at,
         may_differ=bool(may_differ),
         files=read_files(tx, (key,)).get(key, ()) if kind == "file" else (),
+        only_for=only_for,
     )
 
 

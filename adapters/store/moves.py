@@ -171,12 +171,21 @@ def write_content(
 
 
 def write_reply(
-    writes: Writes, session: str, key: str, text: str, at: float, reason: str = ""
+    writes: Writes,
+    session: str,
+    key: str,
+    text: str,
+    at: float,
+    *,
+    reason: str = "",
+    only_for: str = "",
 ) -> None:
-    """An answer in the session's thread; `reason` names the buttons under it."""
+    """An answer in the session's thread; `reason` names the buttons under it, `only_for` who sees it."""
     content = Content(text)
     write_content(writes, session, content, content.hash, at)
-    queue(writes, key, "reply", session, at, content=content.hash, reason=reason)
+    queue(
+        writes, key, "reply", session, at, content=content.hash, reason=reason, only_for=only_for
+    )  # fmt: skip
 
 
 def write_answer(writes: Writes, reply: Reply | None, applied: Applied, at: float) -> None:

@@ -176,7 +176,10 @@ def write_notes(tx: Transaction, answer: Answer) -> None:
     """What is said, and that messages are handled."""
     at, writes = tx.now(), Writes()
     for note in answer.notes:
-        write_reply(writes, note.session, note.key, note.text, at, note.reason)
+        write_reply(
+            writes, note.session, note.key, note.text, at,
+            reason=note.reason, only_for=note.only_for,
+        )  # fmt: skip
     write_handled(writes, answer.handled, at)
     tx.write(writes)
 

@@ -195,8 +195,8 @@ INSERT_STATUS: Final = _status.on_conflict_do_update(
 keeps the time that its network asked for."""
 
 _CARD: Final = (
-    "key", "goal", "session", "kind", "reason", "content", "state", "remote", "not_before",
-    "created_at", "claimed_at", "looked_up", "why",
+    "key", "goal", "session", "kind", "reason", "only_for", "content", "state", "remote",
+    "not_before", "created_at", "claimed_at", "looked_up", "why",
 )  # fmt: skip
 INSERT_CARD: Final = (
     insert(OUTBOX)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, Final
 
-from sqlalchemy import bindparam, select, text
+from sqlalchemy import bindparam, func, literal, select, text
 
 from adapters.store import queries
 from adapters.store.attachments import drop_files
@@ -21,11 +21,12 @@ from adapters.store.places import see_person
 from adapters.store.statements import Row, Writes
 from adapters.store.threads import thread_of_message
 from adapters.store.transaction import Transaction
-from bot.ports.chat import EDIT, REACTION, REMOVAL, Removed
+from bot.ports.chat import EDIT, REACTION, REMOVAL, Removed, Unreacted
 from bot.ports.journal import Content
 
 _C, _G, _I = queries.CONTENT, queries.GOAL, queries.INBOX
-_O, _S = queries.OUTBOX, queries.SESSION
+_O, _P, _S = queries.OUTBOX, queries.PERSON, queries.SESSION
+_gone: Final = _I.alias("gone")
 
 _ROW: Final = (
     _I.c.id, _I.c.session, _I.c.room, _I.c.thread, _I.c.person, _I.c.content, _I.c.handled_at,
@@ -72,6 +73,22 @@ _ANSWER: Final = (
 _ROOTS: Final = select(_O.c.content).where(
     _O.c.session == bindparam("of_session"), text("outbox.kind = 'root'")
 )
+_SIGNS: Final = (
+    select(_I.c.id, _C.c.text, _gone.c.at)
+    .join(_P, _P.c.id == _I.c.person)
+    .outerjoin(_C, (_C.c.session == _I.c.session) & (_C.c.hash == _I.c.content))
+    .outerjoin(_gone, _gone.c.id == literal(REMOVAL) + func.substr(_I.c.id, len(REACTION) + 1))
+    .where(
+        _I.c.reply_to == bindparam("of_to"),
+        text("inbox.reply_to <> ''"),
+        text(f"substr(inbox.id, 1, {len(REACTION)}) = '{REACTION}'"),
+        _P.c.network == bindparam("of_network"),
+        _P.c.external == bindparam("of_external"),
+        _I.c.at <= bindparam("of_at"),
+    )
+    .order_by(_I.c.at.desc(), _I.c.sequence.desc())
+)
+"""Somebody's reactions under a message, the last one first, each with when it was taken away."""
 _STORE: Final = queries.into(_I, without=("sequence",)).on_conflict_do_nothing()
 
 
@@ -95,6 +112,29 @@ def take_back(tx: Transaction, removed: Removed) -> bool:
     for row in said:
         _blank(tx, row, texts)
     return True
+
+
+def sign_of(tx: Transaction, undone: Unreacted) -> Removed | None:
+    """The removal of the last such reaction that was put there before; None where there is none.
+
+    Given again, it is found removed at that very moment: then it is no other one's.
+    """
+    signs = tx.all(
+        _SIGNS, of_to=undone.to, of_network=undone.place.network, of_external=undone.speaker.id,
+        of_at=undone.at,
+    )  # fmt: skip
+    for id, said, gone_at in signs:
+        is_such = said is not None and said.partition("\n")[0] == undone.emoji
+        if gone_at == undone.at and (is_such or said is None):
+            return None
+        if is_such:
+            name = id.removeprefix(REACTION)
+            return (
+                None
+                if gone_at is not None
+                else Removed(name, undone.place, undone.speaker, undone.at)
+            )
+    return None
 
 
 def _about(tx: Transaction, id: str) -> tuple[list[Row], list[Row]]:
@@ -186,7 +226,7 @@ def _store(tx: Transaction, removed: Removed, thread: str, mail: str, room: str)
     row: dict[str, Any] = {
         "id": gone.id, "session": mail, "room": room, "thread": gone.place.thread or thread,
         "person": person, "content": nothing.hash, "reply_to": removed.id, "is_aside": False,
-        "at": removed.at,
+        "via": "message", "form": "", "at": removed.at,
         "received_at": at, "state": "waiting", "attempts": 0, "why": "", "handled_at": None,
     }  # fmt: skip
     tx.run(_STORE, **row)

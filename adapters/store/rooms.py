@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import bindparam, select, text
+from sqlalchemy import Integer, bindparam, select, text
 
 from adapters.store import codec, queries
 from adapters.store.holds import LOCK as HOLDS
@@ -45,6 +45,10 @@ _THREAD: Final = THREADS.where(
     _R.c.workspace == bindparam("of_workspace"),
     _R.c.name == bindparam("of_name"),
     _S.c.thread == bindparam("of_thread"),
+)
+_REMOTE: Final = select(queries.OUTBOX.c.remote).where(
+    queries.OUTBOX.c.key == bindparam("of_key"),
+    text("outbox.state = 'sent' AND outbox.remote <> ''"),
 )
 _LAST: Final = (
     select(_G.c.data)
@@ -112,12 +116,22 @@ class StoreRooms:
         return await self._writer.do(job)
 
     async def goals(
-        self, *, states: tuple[str, ...] = (), room: Place | None = None, number: int | None = None
+        self,
+        *,
+        states: tuple[str, ...] = (),
+        room: Place | None = None,
+        number: int | None = None,
+        owner: str = "",
+        most: int | None = None,
     ) -> tuple[Goal, ...]:
-        """Goals (no asks), newest first, by state, room (whatever the thread) or number."""
+        """Goals (no asks), newest first, by state, room (whatever the thread), number or owner."""
 
         found = _goals(
-            frozenset(State(state) for state in states), room is not None, number is not None
+            frozenset(State(state) for state in states),
+            room is not None,
+            number is not None,
+            bool(owner),
+            most is not None,
         )
         of: dict[str, Any] = {}
         if room is not None:
@@ -126,6 +140,10 @@ class StoreRooms:
             }  # fmt: skip
         if number is not None:
             of["of_number"] = number
+        if owner:
+            of["of_owner"] = owner
+        if most is not None:
+            of["of_most"] = most
         rows = await self._readers.do(lambda reader: reader.all(found, **of))
         return tuple(codec.load_goal(row[0]) for row in rows)
 
@@ -147,6 +165,15 @@ class StoreRooms:
 
         return await self._readers.glance(query)
 
+    async def remotes(self, keys: Sequence[str]) -> Mapping[str, str]:
+        """The remote ids of what stands under these keys."""
+
+        def query(reader: Reader) -> Mapping[str, str]:
+            rows = ((key, reader.one(_REMOTE, of_key=key)) for key in keys)
+            return {key: str(row[0]) for key, row in rows if row is not None}
+
+        return await self._readers.glance(query)
+
 
 def thread_of(row: Row) -> Thread:
     """The thread in a row of the columns `THREAD`."""
@@ -155,7 +182,9 @@ def thread_of(row: Row) -> Thread:
 
 
 @cache
-def _goals(states: frozenset[State], in_room: bool, is_numbered: bool) -> Statement:
+def _goals(
+    states: frozenset[State], in_room: bool, is_numbered: bool, is_owned: bool, is_cut: bool
+) -> Statement:
     # Cached: statements are compiled once and remembered by identity.
     found = (
         select(_G.c.data)
@@ -174,6 +203,10 @@ def _goals(states: frozenset[State], in_room: bool, is_numbered: bool) -> Statem
         )
     if is_numbered:
         found = found.where(_G.c.number == bindparam("of_number"))
+    if is_owned:
+        found = found.where(_G.c.owner == bindparam("of_owner"))
+    if is_cut:
+        found = found.limit(bindparam("of_most", type_=Integer()))
     return found.order_by(_G.c.number.desc())
 
 

@@ -86,7 +86,7 @@ class MemoryStore:
     def say(self, answer: Answer) -> None:
         """Queue what is said, and mark what it answers."""
         for note in answer.notes:
-            self.outbox.answer(note.session, note.key, note.text, note.reason)
+            self.outbox.answer(note.session, note.key, note.text, note.reason, note.only_for)
         self.inbox.mark(answer.handled)
 
 
@@ -307,7 +307,13 @@ class MemoryRooms:
         return Thread(session, place)
 
     async def goals(
-        self, *, states: tuple[str, ...] = (), room: Place | None = None, number: int | None = None
+        self,
+        *,
+        states: tuple[str, ...] = (),
+        room: Place | None = None,
+        number: int | None = None,
+        owner: str = "",
+        most: int | None = None,
     ) -> tuple[Goal, ...]:
         """Goals, newest first."""
         sessions = self._rows.sessions
@@ -318,8 +324,9 @@ class MemoryRooms:
             and (not states or goal.state in states)
             and (room is None or is_in(sessions[goal.session], room))
             and (number is None or goal.number == number)
+            and (not owner or goal.owner == owner)
         ]
-        return tuple(sorted(found, key=lambda goal: -goal.number))
+        return tuple(sorted(found, key=lambda goal: -goal.number)[:most])
 
     async def last_goal(self, session: str) -> Goal | None:
         """The session's newest goal."""
@@ -340,6 +347,12 @@ class MemoryRooms:
         known = {id: speaker for (_, speaker), id in self._rows.people.items()}
         names = self._rows.names
         return {id: Speaker(known[id], names[id]) for id in persons if id in known}
+
+    async def remotes(self, keys: Sequence[str]) -> Mapping[str, str]:
+        """Under which ids they stand."""
+        rows = self._rows.outbox
+        sent = {key: rows[key] for key in keys if key in rows and rows[key].state == "sent"}
+        return {key: row.due.remote for key, row in sent.items() if row.due.remote}
 
 
 def _answer(reply: Reply | None, applied: Applied) -> tuple[str, str, str]:

@@ -8,11 +8,13 @@ from bot.goals.goal import ACTIVE, Goal
 from bot.ports.chat import (
     EDIT,
     REACTION,
+    REMOVAL,
     Arrival,
     Incoming,
     Network,
     Place,
     Removed,
+    Unreacted,
     edit_of,
 )
 from bot.ports.clock import Clock
@@ -59,6 +61,9 @@ class MemoryInbox:
         for one in arrivals:
             if isinstance(one, Removed):
                 new += await self.remove(one)
+            elif isinstance(one, Unreacted):
+                sign = self._sign_of(one)
+                new += sign is not None and await self.remove(sign)
             else:
                 new += await self.receive(one if isinstance(one, Incoming) else one.as_message)
         if upto is not None:
@@ -80,6 +85,22 @@ class MemoryInbox:
         for row in taken:
             self._blank(row)
         return bool(taken) and await self.receive(gone)
+
+    def _sign_of(self, undone: Unreacted) -> Removed | None:
+        """The removal of the last such reaction."""
+        rows = sorted(self._rows.inbox.items(), key=lambda one: -one[1].received.message.at)
+        for id, row in rows:
+            said = row.received.message
+            is_theirs = id.startswith(REACTION) and said.speaker.id == undone.speaker.id
+            if not (is_theirs and said.reply_to == undone.to and said.at <= undone.at):
+                continue
+            name = id.removeprefix(REACTION)
+            gone = self._rows.inbox.get(f"{REMOVAL}{name}")
+            if gone is not None and gone.received.message.at == undone.at:
+                return None
+            if gone is None and said.text.partition("\n")[0] == undone.emoji:
+                return Removed(name, undone.place, undone.speaker, undone.at)
+        return None
 
     def _blank(self, row: In) -> None:
         rows, said = self._rows, row.received.message
@@ -180,16 +201,25 @@ class MemoryOutbox:
                 closed.add(session)
         return tuple(taken)
 
-    async def say(self, session: str, key: str, text: str, handled: tuple[str, ...] = ()) -> None:
+    async def say(
+        self,
+        session: str,
+        key: str,
+        text: str,
+        handled: tuple[str, ...] = (),
+        *,
+        only_for: str = "",
+        reason: str = "",
+    ) -> None:
         """Queue a reply."""
-        self.said(Answer((Note(session, key, text),), handled))
+        self.said(Answer((Note(session, key, text, reason, only_for),), handled))
 
     def said(self, answer: Answer) -> None:
         """Queue an answer with the mark on what it answers."""
         inbox = MemoryInbox(self._rows, self)
         inbox.check(answer.handled)
         for note in answer.notes:
-            self.answer(note.session, note.key, note.text, note.reason)
+            self.answer(note.session, note.key, note.text, note.reason, note.only_for)
         inbox.mark(answer.handled)
 
     def raised(self, alert: Alert | None) -> None:
@@ -204,13 +234,15 @@ class MemoryOutbox:
         self._rows.sessions[session] = place
         self.answer(session, key, text)
 
-    def answer(self, session: str, key: str, text: str, reason: str = "") -> None:
+    def answer(
+        self, session: str, key: str, text: str, reason: str = "", only_for: str = ""
+    ) -> None:
         """Queue a reply, as a part of what else is written; one without a key is none."""
         if not key:
             return
         content = Content(text)
         self._rows.contents.setdefault((session, content.hash), content)
-        self._queue(key, "reply", "", session, reason, content.hash)
+        self._queue(key, "reply", "", session, reason, content.hash, only_for=only_for)
 
     async def sent(self, key: str, remote: str) -> None:
         """It is there."""
@@ -376,12 +408,15 @@ class MemoryOutbox:
         reason: str,
         content: str,
         not_before: float = 0.0,
+        only_for: str = "",
     ) -> None:
         if key in self._rows.outbox:
             return
         now = self._clock.now()
         place = self._rows.sessions[session]
-        due = Due(key, kind, goal, session, place, reason, content, created_at=now)
+        due = Due(
+            key, kind, goal, session, place, reason, content, created_at=now, only_for=only_for
+        )  # fmt: skip
         self._rows.outbox[key] = Out(due, self._rows.next(), max(not_before, now))
 
 

@@ -18,6 +18,7 @@ from adapters.store.tables.goals import (
     Session,
 )
 from adapters.store.tables.guard import Hold, Incident, Secret, Tally
+from adapters.store.tables.installs import Charge, Install, InstallState, WayBack
 from adapters.store.tables.mail import Endpoint, Inbox, Outbox
 from adapters.store.tables.networks import Attachment, NetworkPosition, SealedEvent
 from adapters.store.tables.people import Claim, Grant, Offer, Person, Room, Told
@@ -31,6 +32,7 @@ __all__ = [
     "Artifact",
     "Attachment",
     "Audit",
+    "Charge",
     "Checkpoint",
     "Claim",
     "Content",
@@ -44,6 +46,8 @@ __all__ = [
     "Hold",
     "Inbox",
     "Incident",
+    "Install",
+    "InstallState",
     "Lease",
     "NetworkPosition",
     "Occurrence",
@@ -64,4 +68,5 @@ __all__ = [
     "Turn",
     "Wait",
     "Watch",
+    "WayBack",
 ]

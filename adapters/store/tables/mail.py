@@ -1,6 +1,6 @@
 """Messages in and out, and model endpoints in trouble."""
 
-from sqlalchemy import Identity, Index, false, text
+from sqlalchemy import Identity, Index, Text, false, text
 from sqlmodel import Field
 
 from adapters.store.tables.root import SERIAL, Table
@@ -13,7 +13,10 @@ _ONE_STATUS = "kind = 'status' AND state = 'pending'"
 
 
 class Inbox(Table, table=True):
-    """A message in, by its own identity; its text is content of the room's mail session."""
+    """A message in, by its own identity; its text is content of the room's mail session.
+
+    `form` is JSON of a form's short fields, in their order; empty for all else.
+    """
 
     __tablename__ = "inbox"
     __table_args__ = (
@@ -34,6 +37,8 @@ class Inbox(Table, table=True):
     content: str
     reply_to: str = ""
     is_aside: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    via: str = Field(default="message", sa_column_kwargs={"server_default": "message"})
+    form: str = Field(default="", sa_type=Text, sa_column_kwargs={"server_default": ""})
     at: float
     received_at: float
     state: str = "waiting"
@@ -43,7 +48,10 @@ class Inbox(Table, table=True):
 
 
 class Outbox(Table, table=True):
-    """A message out. `content` is a hash; `looked_up` marks one whose outcome was unknown."""
+    """A message out. `content` is a hash; `looked_up` marks one whose outcome was unknown.
+
+    `only_for` is the id of the person whom alone it concerns.
+    """
 
     __tablename__ = "outbox"
     __table_args__ = (
@@ -66,6 +74,7 @@ class Outbox(Table, table=True):
     session: str = Field(foreign_key="session.id")
     kind: str
     reason: str = ""
+    only_for: str = Field(default="", sa_column_kwargs={"server_default": ""})
     content: str = ""
     state: str = "pending"
     remote: str = ""
