@@ -212,11 +212,18 @@ class Rooms(Protocol):
         """
 
     async def goals(
-        self, *, states: tuple[str, ...] = (), room: Place | None = None, number: int | None = None
+        self,
+        *,
+        states: tuple[str, ...] = (),
+        room: Place | None = None,
+        number: int | None = None,
+        owner: str = "",
+        most: int | None = None,
     ) -> tuple[Goal, ...]:
-        """Goals (no asks), newest first, by state, room (whatever the thread) or number.
+        """Goals (no asks), newest first, by state, room (whatever the thread), number or owner's id.
 
-        The consoles of one database are one room: whoever opens one may read the database.
+        The consoles of one database are one room: whoever opens one may read the database. `most`: so
+        many of the newest.
         """
 
     async def last_goal(self, session: str) -> Goal | None:
@@ -230,3 +237,6 @@ class Rooms(Protocol):
 
     async def people(self, persons: Sequence[str]) -> Mapping[str, Speaker]:
         """Who those person ids are on their network; unknown ones are left out."""
+
+    async def remotes(self, keys: Sequence[str]) -> Mapping[str, str]:
+        """The remote ids of what stands under these keys of the outbox; what does not is left out."""

@@ -72,6 +72,30 @@ class RoomsContract:
         assert await bed.rooms.goals(number=second.number) == (second,)
         assert await bed.rooms.goals(number=99) == ()
 
+    async def test_goals_are_found_by_owner_the_newest_first_and_no_more_than_asked_for(
+        self, bed: Bed
+    ) -> None:
+        first, second = await bed.open(), await bed.open()
+
+        assert await bed.rooms.goals(owner=first.owner) == (second, first)
+        assert await bed.rooms.goals(owner=first.owner, most=1) == (second,)
+        assert await bed.rooms.goals(most=0) == ()
+        assert await bed.rooms.goals(owner="nobody") == ()
+
+    async def test_what_stands_under_a_key_is_found_and_what_is_on_its_way_is_not(
+        self, bed: Bed
+    ) -> None:
+        session = (await bed.rooms.begin(bed.place())).session
+        await bed.outbox.say(session, "said", "hello")
+        await bed.outbox.say(session, "waits", "hello again")
+        [due] = await bed.outbox.claim("console", limit=1)
+        before = await bed.rooms.remotes([due.key])
+
+        await bed.outbox.sent(due.key, "r7")
+
+        assert before == {}
+        assert await bed.rooms.remotes(["said", "waits", "never"]) == {"said": "r7"}
+
     async def test_a_room_of_another_workspace_is_another_room(self, bed: Bed) -> None:
         ours = await bed.open(place=Place("slack", "us", "C1", "t1"))
         await bed.open(place=Place("slack", "them", "C1", "t1"))
