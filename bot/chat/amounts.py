@@ -57,12 +57,16 @@ def read_amount(text: str, texts: Texts) -> Amount | None:
 
 
 def budget_with(goal: Goal, amount: Amount, texts: Texts) -> Budget:
-    """The goal's budget with `amount` set or added.
+    """The goal's budget with `amount` set or added. Raises as `budget_changed`."""
+    return budget_changed(goal.budget, goal.ledger, amount, texts)
+
+
+def budget_changed(budget: Budget, ledger: Ledger, amount: Amount, texts: Texts) -> Budget:
+    """A budget with `amount` set or added; of a new goal, with nothing in its ledger.
 
     Raises:
         BadInput: less than the least, or no more than what is spent already.
     """
-    budget, ledger = goal.budget, goal.ledger
     if amount.unit == "usd":
         nano = amount.value + (budget.nano_usd or 0 if amount.is_added else 0)
         if nano < LEAST_NANO_USD:
