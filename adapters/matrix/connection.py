@@ -124,6 +124,10 @@ class MatrixChat:
         """Whether they are in the room. Raises Wait."""
         return await self._now.members.is_member(room, who)
 
+    async def is_own(self, room: Place, who: Speaker) -> bool:
+        """Always: who joined a room of Matrix is no guest there, of whatever server they are."""
+        return True
+
     async def is_in_group(self, group: Subject, who: Speaker) -> bool:
         """Never: Matrix has no user groups."""
         return False

@@ -277,7 +277,8 @@ class AllowList:
                 return _names(subject, who)
             case "room":
                 room = Place(subject.network, subject.workspace, subject.id)
-                return await self.members.is_member(room, who)
+                is_own = await self.members.is_own(room, who)
+                return is_own and await self.members.is_member(room, who)
             case "group":
                 return await self.members.is_in_group(subject, who)
 

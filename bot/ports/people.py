@@ -130,6 +130,12 @@ class Members(Protocol):
     async def is_member(self, room: Place, who: Speaker) -> bool:
         """Whether they are in the room."""
 
+    async def is_own(self, room: Place, who: Speaker) -> bool:
+        """Whether the room's workspace is theirs in full: no guest, bot or other organisation's.
+
+        Anybody else is a stranger there, unless they are listed themselves.
+        """
+
     async def is_in_group(self, group: Subject, who: Speaker) -> bool:
         """Whether they are in the user group."""
 

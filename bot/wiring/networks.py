@@ -39,6 +39,11 @@ class NetworkMembers:
         members = self._of.get(room.network)
         return members is not None and await members.is_member(room, who)
 
+    async def is_own(self, room: Place, who: Speaker) -> bool:
+        """Whether the room's workspace is theirs in full; a network that is not connected says no."""
+        members = self._of.get(room.network)
+        return members is not None and await members.is_own(room, who)
+
     async def is_in_group(self, group: Subject, who: Speaker) -> bool:
         """Whether they are in the user group."""
         members = self._of.get(group.network)

@@ -43,6 +43,10 @@ class ConsoleMembers:
         """Everybody who speaks at the console is in its room."""
         return room.network == "console"
 
+    async def is_own(self, room: Place, who: Speaker) -> bool:
+        """Nobody is a guest at the console."""
+        return room.network == "console"
+
     async def is_in_group(self, group: Subject, who: Speaker) -> bool:
         """The console has no groups."""
         return False

@@ -39,10 +39,16 @@ class MemoryMembers:
     encrypted: set[str] = field(default_factory=set)
     closed: set[str] = field(default_factory=set)
     """Rooms in which the bot is not, and which it may not join."""
+    guests: set[str] = field(default_factory=set)
+    """Who is a guest wherever they are."""
 
     async def is_member(self, room: Place, who: Speaker) -> bool:
         """Everybody is everywhere."""
         return True
+
+    async def is_own(self, room: Place, who: Speaker) -> bool:
+        """As the test says."""
+        return who.id not in self.guests
 
     async def is_in_group(self, group: Subject, who: Speaker) -> bool:
         """There are no groups."""
