@@ -7,6 +7,7 @@ Rule 2: where it listens is written to a file in the state folder for as long as
         nobody knows it otherwise.
 Rule 3: one that is bound to this machine answers to this machine's names only, whatever a browser
         was made to believe (DNS rebinding).
+Rule 4: its routes are asked and change nothing; what takes more than a question stands behind `Doors`.
 """
 
 import asyncio
@@ -26,6 +27,9 @@ from typing import Any, Final
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from adapters.telemetry.doors import BODY_MOST, Doors
+from bot.ports.web import Answer
+
 log = logging.getLogger(__name__)
 
 RETRY_S: Final = 10.0
@@ -33,16 +37,7 @@ STOP_S: Final = 2.0
 PATH_LIMIT: Final = 107
 """Bytes of a Unix socket's path on Linux."""
 
-Route = Callable[[], Awaitable["Answer"]]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a path answers."""
-
-    status: int
-    body: bytes
-    kind: str = "application/json"
+Route = Callable[[], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +83,14 @@ def is_loopback(host: str) -> bool:
 
 
 @contextmanager
-def listening(name: str, text: str, routes: Mapping[str, Route], state_dir: Path) -> Iterator[None]:
-    """Serve the routes at the address for the life of the context.
+def listening(
+    name: str,
+    text: str,
+    routes: Mapping[str, Route],
+    state_dir: Path,
+    doors: Doors | None = None,
+) -> Iterator[None]:
+    """Serve the routes, and what stands behind the doors, for the life of the context.
 
     Args:
         name: `private` or `public`; `NAME.addr` in the state folder holds where it listens.
@@ -98,7 +99,8 @@ def listening(name: str, text: str, routes: Mapping[str, Route], state_dir: Path
     if not text:
         yield
         return
-    server = _Server(name, Address.of(text), text, routes, state_dir / f"{name}.addr")
+    note = state_dir / f"{name}.addr"
+    server = _Server(name, Address.of(text), text, routes, note, doors)
     thread = threading.Thread(target=server.run, name=f"{name}-listener", daemon=True)
     thread.start()
     try:
@@ -123,10 +125,16 @@ class _Requests(logging.LoggerAdapter[logging.Logger]):
 
 class _Server:
     def __init__(
-        self, name: str, address: Address, text: str, routes: Mapping[str, Route], note: Path
+        self,
+        name: str,
+        address: Address,
+        text: str,
+        routes: Mapping[str, Route],
+        note: Path,
+        doors: Doors | None,
     ) -> None:
         self._name, self._address, self._text = name, address, text
-        self._routes, self._note = routes, note
+        self._routes, self._note, self._doors = routes, note, doors
         self._loop = asyncio.new_event_loop()
         self._stopped = asyncio.Event()
 
@@ -201,9 +209,12 @@ class _Server:
             fresh.replace(self._note)
 
     def _app(self) -> web.Application:
-        app = web.Application(middlewares=[self._guard])
+        app = web.Application(middlewares=[self._guard], client_max_size=BODY_MOST)
         for path, route in self._routes.items():
             app.router.add_get(path, _handler(route))
+        if self._doors is not None:
+            # Last: a path of its own goes before.
+            app.router.add_route("*", "/{path:.*}", self._doors.handle)
         app.on_response_prepare.append(_unnamed)
         return app
 

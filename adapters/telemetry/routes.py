@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.telemetry.details import details
-from adapters.telemetry.listener import Answer, Route
+from adapters.telemetry.listener import Route
 from adapters.telemetry.metrics import CONTENT_TYPE, Metrics
 from bot.ports.sight import Health, Sight
+from bot.ports.web import Answer
 
 
 def private_routes(sight: Sight) -> Mapping[str, Route]:

@@ -18,12 +18,14 @@ from adapters.store.reading import Reading
 from bot.errors import BadInput, HeadwayError
 from bot.ports.model import Json, Model, ModelReply, ModelRequest
 from bot.ports.sandbox import Outcome, Profile, Sandbox, Session
+from bot.ports.web import Answer, Serve
+from bot.ports.web import Request as Asked
 from bot.redaction import Redactor
 from scheduler.control import Answer as Answers
 from scheduler.control import Request
 
 if TYPE_CHECKING:
-    from adapters.telemetry.listener import Answer, Route
+    from adapters.telemetry.listener import Route
 
 
 OVERLAP: Final = 8192
@@ -138,16 +140,21 @@ def discreet_routes(routes: Mapping[str, "Route"], redactor: Redactor) -> dict[s
     """What is served for machines, without known secrets."""
 
     def discreet(route: "Route") -> "Route":
-        async def answered() -> "Answer":
-            answer = await route()
-            text = answer.body.decode("utf-8", "surrogateescape")
-            told = redactor.text(text)
-            body = told.encode("utf-8", "surrogateescape")
-            return answer if told == text else replace(answer, body=body)
+        async def answered() -> Answer:
+            return _discreet_answer(await route(), redactor)
 
         return answered
 
     return {path: discreet(route) for path, route in routes.items()}
+
+
+def discreet_serve(serve: Serve, redactor: Redactor) -> Serve:
+    """What a network is answered, without known secrets."""
+
+    async def served(request: Asked) -> Answer:
+        return _discreet_answer(await serve(request), redactor)
+
+    return served
 
 
 def discreet_answers(answer: Answers, redactor: Redactor) -> Answers:
@@ -168,3 +175,9 @@ def discreetly(redactor: Redactor) -> Iterator[None]:
     except HeadwayError as error:
         error.args = redactor.all(error.args)
         raise
+
+
+def _discreet_answer(answer: Answer, redactor: Redactor) -> Answer:
+    text = answer.body.decode("utf-8", "surrogateescape")
+    told = redactor.text(text)
+    return answer if told == text else replace(answer, body=told.encode("utf-8", "surrogateescape"))

@@ -38,6 +38,7 @@ from scheduler.worker import Worker
 
 if TYPE_CHECKING:
     from adapters.claude.endpoint import ClaudeModel
+    from adapters.telemetry.doors import Doors
 
 T = TypeVar("T")
 
@@ -84,16 +85,18 @@ class Watch:
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings, self._clock = settings, clock
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._started_at = time.time()
         self._beat_at = time.monotonic()
         self._lags: deque[float] = deque(maxlen=LAGS)
         self._networks: dict[str, _Network] = {}
         self._unit: tuple[Future[Any], float] | None = None
-        self._now: Kept[Now] = Kept(self._loop, lambda took: FRESH_S)
-        self._totals: Kept[Totals] = Kept(self._loop, lambda took: max(FRESH_S, SHARE * took))
+        self._now: Kept[Now] = Kept(self.loop, lambda took: FRESH_S)
+        self._totals: Kept[Totals] = Kept(self.loop, lambda took: max(FRESH_S, SHARE * took))
         self.stage: Stage = "starting"
         self.parts: Parts | None = None
+        self.doors: Doors | None = None
+        """Where networks reach the process from outside; None where it listens nowhere."""
 
     @property
     def now(self) -> Stage:
@@ -219,7 +222,7 @@ class Watch:
         now = time.monotonic()
         if self._unit is None or (self._unit[0].done() and now - self._unit[1] > WRITTEN_S):
             touching = self.parts.store.writer.do(touch)
-            asked = asyncio.run_coroutine_threadsafe(touching, self._loop)
+            asked = asyncio.run_coroutine_threadsafe(touching, self.loop)
             self._unit = asked, now
         unit, began = self._unit
         if not await done_within(unit, began + HANGS_S - now):
@@ -239,6 +242,7 @@ async def watching(
         stack.callback(beating.cancel)
         if settings.private_listen or settings.public_listen:
             # Loading the server takes a fifth of a second, and most commands serve nothing.
+            from adapters.telemetry.doors import Doors
             from adapters.telemetry.listener import listening
             from adapters.telemetry.routes import private_routes, public_routes
 
@@ -248,7 +252,8 @@ async def watching(
                 for routes in (private_routes, public_routes)
             )
             stack.enter_context(listening("private", at.private_listen, private, folder))
-            stack.enter_context(listening("public", at.public_listen, public, folder))
+            watch.doors = Doors(watch.loop) if at.public_listen else None
+            stack.enter_context(listening("public", at.public_listen, public, folder, watch.doors))
         yield watch
 
 

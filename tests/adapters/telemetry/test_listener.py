@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from adapters.telemetry import listener
-from adapters.telemetry.listener import Address, Answer, listening
+from adapters.telemetry.listener import Address, listening
 from adapters.telemetry.metrics import CONTENT_TYPE
 from adapters.telemetry.routes import private_routes, public_routes
 from bot.ports.sight import Health, ProcessSight, Read
+from bot.ports.web import Answer
 
 
 class Seen:
