@@ -267,8 +267,9 @@ class Delivery:
             return due.remote
         shape = as_typed(
             await self._called(shape, due),
-            due.place.network,
+            due.place,
             is_ours=not due.goal or due.kind in OURS,
+            names=self._manner.commands,
         )
         message = Outgoing(
             due.key,

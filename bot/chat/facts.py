@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from bot.chat.cards import Closed
 from bot.chat.texts import Texts
 from bot.goals.goal import Goal
-from bot.ports.chat import Attachment
+from bot.ports.chat import Attachment, Network
 from bot.ports.holds import Hold, Holds
 from bot.ports.journal import Journal, Task
 from bot.ports.mail import Rooms
@@ -49,6 +49,8 @@ class Manner:
 
     texts: Texts = field(default_factory=Texts)
     zone: tzinfo = UTC
+    commands: Mapping[Network, str] = field(default_factory=dict)
+    """What the command is called on a network where that is not `goal`."""
 
     def in_zone(self, name: str) -> "Manner":
         """The same in the zone of that IANA name; an empty or unknown one changes nothing."""
