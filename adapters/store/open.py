@@ -11,10 +11,11 @@ from adapters.store.doors import StoreDoors
 from adapters.store.figures import StoreFigures
 from adapters.store.forgetting import StoreForgetting
 from adapters.store.holds import StoreHolds
+from adapters.store.inbox import StoreInbox
 from adapters.store.incidents import StoreIncidents
 from adapters.store.journal import StoreJournal
 from adapters.store.leases import LEASE_S, StoreLeases
-from adapters.store.mail import StoreInbox, StoreOutbox
+from adapters.store.outbox import StoreOutbox
 from adapters.store.people import StorePeople
 from adapters.store.positions import StorePositions
 from adapters.store.readers import Readers, Source

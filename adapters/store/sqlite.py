@@ -21,8 +21,8 @@ from sqlalchemy.exc import DBAPIError
 
 from adapters.store import schema
 from adapters.store.copies import Told, keep_before, nobody
+from adapters.store.due import void_claims
 from adapters.store.leases import void_leases
-from adapters.store.mail import void_claims
 from adapters.store.statements import SQLITE, Compiler, Reader
 from adapters.store.transaction import AfterCommit, HalfDone, Job, Outcome, Transaction
 from bot.errors import HeadwayError, StoreBusy, StoreUnusable

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from adapters.matrix.sending import Sender
-from adapters.store.mail import StoreInbox, StoreOutbox
+from adapters.store.inbox import StoreInbox
+from adapters.store.outbox import StoreOutbox
 from bot.cli import main
 from bot.ports.chat import Incoming
 
