@@ -1,0 +1,103 @@
+"""
+Whom a message of Slack is addressed to. Pure.
+
+Rule 1: a mention of the bot makes it for the bot, wherever it stands; in front it is cut off, and so it is
+        at the very end. A message that mentions others, a group or everybody, and not the bot, is aside.
+Rule 2: what begins with `!goal` or `//` stays as it was typed, with the bot's name in it or without.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from adapters.slack.ids import person_id
+from adapters.slack.markup_in import mention, read
+
+ADDRESS: Final = "@headway"
+"""How a text begins that is for us, on every network."""
+_AFTER: Final = re.compile(r"\s*[:,]?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a user of Slack."""
+
+    home: str
+    """Their enterprise, or else their team."""
+    name: str = ""
+    """As they want to be called."""
+    is_bot: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Who is who where a text is read."""
+
+    us: frozenset[str]
+    """Ids of our own users."""
+    home: str
+    """Where somebody belongs of whom nothing is known."""
+    people: Mapping[str, Known]
+    channels: Mapping[str, str]
+    command: str = "goal"
+    """The command's name in this workspace."""
+
+    def person(self, user: str) -> str:
+        """Their id: `T01TEST:U01ALICE`."""
+        known = self.people.get(user)
+        return person_id(known.home if known else self.home, user)
+
+    def name(self, user: str, label: str = "") -> str:
+        """What they are called; empty where nobody knows."""
+        known = self.people.get(user)
+        return (known.name if known else "") or label
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """A text as it is given on."""
+
+    text: str
+    is_aside: bool = False
+
+
+def addressed(text: str, names: Names) -> Addressed:
+    """The text with `@headway` in front where it is for us; whether it is for others and not us."""
+
+    def person(user: str, label: str) -> str:
+        if user in names.us:
+            return ADDRESS
+        return mention(names.person(user), names.name(user, label))
+
+    stripped = text.strip()
+    front = next((one for one in names.us if _begins(stripped, one)), "")
+    rest = stripped[stripped.index(">") + 1 :] if front else stripped
+    seen = read(rest, person, lambda id: names.channels.get(id, ""))
+    said = seen.text.strip() if front else seen.text
+    if front:
+        said = said[_end(said) :]
+        return Addressed(f"{ADDRESS} {said}".rstrip())
+    if not names.us.intersection(seen.users):
+        return Addressed(as_command(said, names.command), bool(seen.users) or seen.calls_others)
+    if said.lstrip().startswith(("!", "//")):
+        return Addressed(as_command(said, names.command))
+    said = said.strip().removesuffix(ADDRESS).strip()
+    return Addressed(f"{ADDRESS} {said}".rstrip())
+
+
+def as_command(text: str, command: str) -> str:
+    """The text with the command's name as the product knows it, where it begins with `!name`."""
+    word, gap, rest = text.lstrip().partition(" ")
+    is_one = command != "goal" and word.lower() == f"!{command}".lower()
+    return f"!goal{gap}{rest}" if is_one else text
+
+
+def _begins(text: str, user: str) -> bool:
+    return text.startswith((f"<@{user}>", f"<@{user}|"))
+
+
+def _end(said: str) -> int:
+    """Where the sign between a name and what follows it ends."""
+    found = _AFTER.match(said)
+    return found.end() if found else 0
