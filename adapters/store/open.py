@@ -13,6 +13,7 @@ from adapters.store.forgetting import StoreForgetting
 from adapters.store.holds import StoreHolds
 from adapters.store.inbox import StoreInbox
 from adapters.store.incidents import StoreIncidents
+from adapters.store.installs import StoreInstalls
 from adapters.store.journal import StoreJournal
 from adapters.store.leases import LEASE_S, StoreLeases
 from adapters.store.outbox import StoreOutbox
@@ -30,6 +31,7 @@ from adapters.store.tallies import NO_GUARD, Guard
 from adapters.store.timed import Timed
 from adapters.store.transaction import Database
 from adapters.store.version import StoreVersion
+from adapters.store.ways_back import StoreWaysBack
 from adapters.store.writer import Writer
 from bot.errors import BadSettings
 from bot.goals.limits import Limits
@@ -58,6 +60,8 @@ class Store:
     doors: StoreDoors
     positions: StorePositions
     attachments: StoreAttachments
+    installs: StoreInstalls
+    ways_back: StoreWaysBack
     holds: StoreHolds
     incidents: StoreIncidents
     forgetting: StoreForgetting
@@ -118,6 +122,8 @@ async def open_store(
             doors=StoreDoors(writer, readers),
             positions=StorePositions(writer, readers),
             attachments=StoreAttachments(readers),
+            installs=StoreInstalls(writer, readers, sealing),
+            ways_back=StoreWaysBack(writer, readers),
             holds=StoreHolds(writer, readers, journal.apply),
             incidents=StoreIncidents(writer, readers),
             forgetting=StoreForgetting(writer, readers),

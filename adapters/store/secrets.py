@@ -78,27 +78,19 @@ class StoreSecrets:
             SecretsUnusable, StoreBusy, StoreUnusable.
         """
 
-        def job(tx: Transaction) -> Named:
-            tx.alone(LOCK)
-            named = Named(kind, name, hosts, set_by=by, set_at=tx.now())
-            is_first = all(tuple(row[:2]) == (kind, name) for row in tx.all(_ALL))
-            sealed = self._sealing.seal(named, value, is_first=is_first)
-            named = replace(named, key_id=sealed.key_id)
-            tx.run(_PUT, **_row(named, sealed))
-            return named
-
-        return await self._writer.do(job)
+        named = Named(kind, name, hosts, set_by=by)
+        return await self._writer.do(lambda tx: put_sealed(tx, self._sealing, named, value))
 
     async def get(self, kind: Kind, name: str) -> str:
         """The value. Raises KeyError where there is none, SecretsUnusable."""
 
         def query(reader: Reader) -> str:
-            row = reader.one(_ONE, of_kind=kind, of_name=name)
-            if row is None:
+            value = open_sealed(reader, self._sealing, kind, name)
+            if value is None:
                 raise KeyError(f"There is no {kind} {name}.")
-            return self._sealing.unseal(_named(row), row[-1])
+            return value
 
-        return await self._opening(query)
+        return await read_opened(self._readers, query)
 
     async def names(self) -> tuple[Named, ...]:
         """All of them by kind and name, without their values."""
@@ -107,11 +99,11 @@ class StoreSecrets:
 
     async def values(self) -> Mapping[Named, str]:
         """All of them. Raises SecretsUnusable for the first one that does not open."""
-        return await self._opening(lambda reader: self._opened(reader.all(_ALL)))
+        return await read_opened(self._readers, lambda reader: self._opened(reader.all(_ALL)))
 
     async def remove(self, kind: Kind, name: str) -> bool:
         """Forget one; false where there was none."""
-        return await self._writer.do(lambda tx: tx.run(_REMOVE, of_kind=kind, of_name=name) > 0)
+        return await self._writer.do(lambda tx: drop_sealed(tx, kind, name))
 
     async def rotate(self, *, is_made: bool = True, keeps_old: bool = False) -> int:
         """Seal every value again under a new key, and drop the old ones; returns how many values.
@@ -126,13 +118,6 @@ class StoreSecrets:
         if is_made and not keeps_old:
             await self._writer.do(self._drop)
         return count
-
-    async def _opening(self, query: Callable[[Reader], T]) -> T:
-        """Read, and once more where keys may have been changed between the rows and the key file."""
-        try:
-            return await self._readers.do(query)
-        except SecretsUnusable:
-            return await self._readers.do(query)
 
     def _reseal(self, tx: Transaction) -> int:
         tx.alone(LOCK)
@@ -149,6 +134,36 @@ class StoreSecrets:
 
     def _opened(self, rows: Iterable[Row]) -> dict[Named, str]:
         return {_named(row): self._sealing.unseal(_named(row), row[-1]) for row in rows}
+
+
+def put_sealed(tx: Transaction, sealing: Sealing, of: Named, value: str) -> Named:
+    """Keep a value with what else is written. Raises SecretsUnusable."""
+    tx.alone(LOCK)
+    named = replace(of, set_at=tx.now())
+    is_first = all(tuple(row[:2]) == (of.kind, of.name) for row in tx.all(_ALL))
+    sealed = sealing.seal(named, value, is_first=is_first)
+    named = replace(named, key_id=sealed.key_id)
+    tx.run(_PUT, **_row(named, sealed))
+    return named
+
+
+def open_sealed(reader: Reader, sealing: Sealing, kind: Kind, name: str) -> str | None:
+    """A value, or None where there is none. Raises SecretsUnusable."""
+    row = reader.one(_ONE, of_kind=kind, of_name=name)
+    return None if row is None else sealing.unseal(_named(row), row[-1])
+
+
+def drop_sealed(tx: Transaction, kind: Kind, name: str) -> bool:
+    """Forget a value; False where there was none."""
+    return tx.run(_REMOVE, of_kind=kind, of_name=name) > 0
+
+
+async def read_opened(readers: Readers, query: Callable[[Reader], T]) -> T:
+    """Read, and once more where keys may have been changed between the rows and the key file."""
+    try:
+        return await readers.do(query)
+    except SecretsUnusable:
+        return await readers.do(query)
 
 
 def _named(row: Row) -> Named:

@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 from adapters.store import schema
 from adapters.store.copies import Told, keep_before, nobody
 from adapters.store.due import void_claims
+from adapters.store.installs import void_charges
 from adapters.store.leases import void_leases
 from adapters.store.statements import SQLITE, Compiler, Reader
 from adapters.store.transaction import AfterCommit, HalfDone, Job, Outcome, Transaction
@@ -257,7 +258,9 @@ def open_sqlite(
     try:
         check(database.connection, path)
         migrate(database.connection, path)
-        [outcome] = database.transact([lambda tx: (void_leases(tx), void_claims(tx))])
+        [outcome] = database.transact(
+            [lambda tx: (void_leases(tx), void_claims(tx), void_charges(tx))]
+        )
         if outcome.error is not None:
             raise outcome.error
     except BaseException:

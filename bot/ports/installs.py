@@ -30,6 +30,7 @@ class Install:
     """Empty where tokens do not run out."""
     expires_at: float | None = None
     installed_by: str = ""
+    """Speaker id of who did it: by that it is found when they are to be forgotten."""
     at: float = 0.0
     organisation: str = ""
     """Id of the organisation that the workspace belongs to; empty for none."""
@@ -48,6 +49,13 @@ class Installs(Protocol):
 
     async def keep(self, install: Install) -> None:
         """Add it, or put it in the place of the workspace's former one. Raises SecretsUnusable."""
+
+    async def renew(self, install: Install) -> bool:
+        """Put it in the place of the former one; False where that was erased meanwhile.
+
+        Raises:
+            SecretsUnusable: its tokens cannot be sealed; the former one stays.
+        """
 
     async def erase(self, network: Network, workspace: str) -> bool:
         """Erase its tokens and itself; False where there is none."""
@@ -72,4 +80,8 @@ class WaysBack(Protocol):
         """The address of a message; empty where it has none, or it has lapsed."""
 
     async def workspace_of(self, network: Network, room: str) -> str | None:
-        """The workspace under which a room is known: of a room that several share, the first's."""
+        """The workspace under which a room is known; None where nothing was ever said there.
+
+        Of a room that several share it is one in which the app is installed, and of those the first
+        that was heard from: so a message that several may see has one place.
+        """

@@ -42,6 +42,7 @@ from bot.ports.people import NOTHING, Answer, Subject
 from bot.ports.records import DecisionRow
 from tests.doubles.files import MemoryAttachments
 from tests.doubles.guard import Guard, MemoryHolds, MemoryIncidents
+from tests.doubles.installs import MemoryInstalls, MemoryWaysBack
 from tests.doubles.people import MemoryDoors, MemoryPeople
 from tests.doubles.store_leases import MemoryLeases
 from tests.doubles.store_mail import MemoryInbox, MemoryOutbox, MemoryPositions
@@ -78,6 +79,8 @@ class MemoryStore:
         self.doors = MemoryDoors(self, self.people, clock)
         self.positions = MemoryPositions(rows)
         self.attachments = MemoryAttachments(rows)
+        self.installs = MemoryInstalls(clock)
+        self.ways_back = MemoryWaysBack(rows, clock, self.installs)
 
     def check(self, answer: Answer) -> None:
         """Raise IllegalMove where a message that is answered does not wait."""

@@ -52,7 +52,9 @@ class MemoryInbox:
                 return False
         if not message.place.thread and message.reply_to:
             message = replace(message, place=_place_under(rows, message.place, message.reply_to))
-        rows.inbox[message.id] = In(Received(rows.next(), message))
+        rows.inbox[message.id] = In(
+            Received(rows.next(), message), received_at=self._outbox.now()
+        )  # fmt: skip
         return True
 
     async def receive_all(self, arrivals: Sequence[Arrival], upto: Position | None = None) -> int:
@@ -170,6 +172,10 @@ class MemoryOutbox:
 
     def __init__(self, rows: Rows, clock: Clock, guard: Guard) -> None:
         self._rows, self._clock, self._guard = rows, clock, guard
+
+    def now(self) -> float:
+        """The store's time."""
+        return self._clock.now()
 
     async def claim(
         self, network: Network, *, limit: int, workspace: str | None = None

@@ -41,6 +41,7 @@ class In:
     received: Received
     state: str = "waiting"
     why: str = ""
+    received_at: float = 0.0
 
 
 @dataclass(slots=True)
