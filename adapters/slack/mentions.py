@@ -40,8 +40,6 @@ class Names:
     """Where somebody belongs of whom nothing is known."""
     people: Mapping[str, Known]
     channels: Mapping[str, str]
-    command: str = "goal"
-    """The command's name in this workspace."""
 
     def person(self, user: str) -> str:
         """Their id: `T01TEST:U01ALICE`."""
@@ -79,18 +77,11 @@ def addressed(text: str, names: Names) -> Addressed:
         said = said[_end(said) :]
         return Addressed(f"{ADDRESS} {said}".rstrip())
     if not names.us.intersection(seen.users):
-        return Addressed(as_command(said, names.command), bool(seen.users) or seen.calls_others)
+        return Addressed(said, bool(seen.users) or seen.calls_others)
     if said.lstrip().startswith(("!", "//")):
-        return Addressed(as_command(said, names.command))
+        return Addressed(said)
     said = said.strip().removesuffix(ADDRESS).strip()
     return Addressed(f"{ADDRESS} {said}".rstrip())
-
-
-def as_command(text: str, command: str) -> str:
-    """The text with the command's name as the product knows it, where it begins with `!name`."""
-    word, gap, rest = text.lstrip().partition(" ")
-    is_one = command != "goal" and word.lower() == f"!{command}".lower()
-    return f"!goal{gap}{rest}" if is_one else text
 
 
 def _begins(text: str, user: str) -> bool:
