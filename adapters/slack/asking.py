@@ -1,0 +1,123 @@
+"""
+What Slack is asked about an app and its tokens, before or beside the work in a workspace.
+
+Rule: a token goes into a call and nowhere else; what is raised names none.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.slack.calling import proxy_for
+from adapters.slack.errors import translated
+from adapters.slack.payloads import fields, is_yes, text_of, user_id
+
+LIMIT_S: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose a bot token is, as `auth.test` says."""
+
+    team: str
+    organisation: str
+    bot_user: str
+    bot: str
+    """Id of the bot; empty for a token of a person."""
+    name: str
+    """Of the workspace."""
+    url: str
+    is_for_organisation: bool
+    scopes: tuple[str, ...]
+    """Empty where Slack does not say them."""
+    skew_s: float | None = None
+    """Seconds that Slack's clock is ahead; None where it does not tell its time."""
+
+    @property
+    def workspace(self) -> str:
+        """As in `Place.workspace`."""
+        return self.organisation if self.is_for_organisation else self.team
+
+
+def web_client(api_url: str) -> AsyncWebClient:
+    """A client without a token; each call has a connection of its own, and is made once."""
+    quiet = logging.getLogger(f"{__name__}.sdk")
+    quiet.setLevel(logging.INFO)
+    client = AsyncWebClient(base_url=api_url, timeout=int(LIMIT_S), retry_handlers=[], logger=quiet)
+    client.proxy = proxy_for(api_url)
+    return client
+
+
+async def whose(api_url: str, token: str, *, now: float | None = None) -> Whose:
+    """Whose the token is. `now` is compared with Slack's clock.
+
+    Raises:
+        Wait: Slack is out of reach or limits us.
+        LoggedOut: it is nobody's.
+    """
+    with translated("Whose the token is cannot be asked"):
+        async with asyncio.timeout(LIMIT_S):
+            answer: Any = await web_client(api_url).api_call("auth.test", headers=_with(token))
+    said, headers = fields(answer.data), _small(answer.headers)
+    listed = text_of(headers.get("x-oauth-scopes")).split(",")
+    return Whose(
+        team=user_id(said.get("team_id")),
+        organisation=user_id(said.get("enterprise_id")),
+        bot_user=user_id(said.get("user_id")),
+        bot=text_of(said.get("bot_id")),
+        name=text_of(said.get("team")),
+        url=text_of(said.get("url")),
+        is_for_organisation=is_yes(said.get("is_enterprise_install")),
+        scopes=tuple(scope.strip() for scope in listed if scope.strip()),
+        skew_s=_skew_s(text_of(headers.get("date")), now),
+    )
+
+
+async def app_of(api_url: str, token: str, bot: str) -> str:
+    """Id of the app that a bot belongs to; empty where Slack does not say. Raises as `whose`."""
+    with translated("Whose the bot is cannot be asked"):
+        async with asyncio.timeout(LIMIT_S):
+            answer: Any = await web_client(api_url).api_call(
+                "bots.info", headers=_with(token), data={"bot": bot}
+            )
+    return text_of(fields(fields(answer.data).get("bot")).get("app_id"))
+
+
+async def socket_address(api_url: str, app_token: str) -> str:
+    """Where a socket could be opened: the app token is good and Socket Mode is on.
+
+    Raises:
+        Wait: Slack is out of reach or limits us.
+        LoggedOut, NotPermitted: the token is no good, or lacks connections:write.
+        Refused: Socket Mode is off, or else as Slack says.
+    """
+    with translated("A socket to Slack cannot be opened"):
+        async with asyncio.timeout(LIMIT_S):
+            answer: Any = await web_client(api_url).api_call(
+                "apps.connections.open", headers=_with(app_token)
+            )
+    return text_of(fields(answer.data).get("url"))
+
+
+def _with(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _small(headers: object) -> Mapping[str, str]:
+    """Headers by their names in small letters."""
+    return {name.lower(): text_of(value) for name, value in fields(headers).items()}
+
+
+def _skew_s(date: str, now: float | None) -> float | None:
+    from email.utils import parsedate_to_datetime
+
+    if now is None or not date:
+        return None
+    try:
+        return parsedate_to_datetime(date).timestamp() - now
+    except ValueError:
+        return None
