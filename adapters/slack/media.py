@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
@@ -32,6 +32,8 @@ LEAST_RATE: Final = 50_000
 """Bytes a second. What is slower is given up, and tried again."""
 SLACKS_OWN: Final = ("slack.com", "slack-gov.com")
 """Domains on which Slack gives files to who shows a token."""
+HOPS_MOST: Final = 3
+"""Places to which Slack sends us on, each of them its own."""
 NO_FILE: Final = "no_file"
 """Code of what comes with a message and cannot be fetched."""
 _PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
@@ -104,21 +106,32 @@ class Media:
 
     @asynccontextmanager
     async def _download(self, told: Described, token: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        what = f"{told.name} cannot be fetched"
+        what, url = f"{told.name} cannot be fetched", told.url
+        for _ in range(HOPS_MOST):
+            answer = await self._get(url, token, what)
+            try:
+                further = answer.headers.get("Location", "") if _is_moved(answer) else ""
+                if not further:
+                    _refuse_no_file(answer, told, what)
+                    yield _pieces(answer, told, what)
+                    return
+            finally:
+                answer.close()
+            url = urljoin(url, further)
+            if not is_slacks(url, self._calls.api_url):
+                break
+        raise Refused(_login(what), code=NO_FILE)
+
+    async def _get(self, url: str, token: str, what: str) -> aiohttp.ClientResponse:
         limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=SILENT_S)
         with translated(what):
-            answer = await self._calls.session.get(
-                told.url,
+            return await self._calls.session.get(
+                url,
                 headers={"Authorization": f"Bearer {token}"},
                 allow_redirects=False,
                 timeout=limits,
-                proxy=proxy_for(told.url),
+                proxy=proxy_for(url),
             )
-        try:
-            _refuse_no_file(answer, told, what)
-            yield _pieces(answer, told, what)
-        finally:
-            answer.close()
 
 
 def described(file: Json) -> Described:
@@ -175,6 +188,10 @@ def _trouble(file: Json, access: str) -> str:
     return ""
 
 
+def _is_moved(answer: aiohttp.ClientResponse) -> bool:
+    return answer.status in (301, 302, 303, 307, 308)
+
+
 def _refuse_no_file(answer: aiohttp.ClientResponse, told: Described, what: str) -> None:
     """Raise what the answer says in place of a file, where it does."""
     status = answer.status
@@ -183,7 +200,13 @@ def _refuse_no_file(answer: aiohttp.ClientResponse, told: Described, what: str) 
     if status in (404, 410):
         raise Refused(f"{what}: it is not there any more.", code=NO_FILE)
     if status != 200:
-        raise refusal(what, answer)
+        error = refusal(what, answer)
+        # Nothing is done by asking for a file.
+        raise (
+            Wait(str(error), retry_after_s=error.retry_after_s)
+            if isinstance(error, Wait)
+            else error
+        )
     if answer.content_type in _PAGES and told.media_type not in _PAGES:
         raise Refused(_login(what), code=NO_FILE)
 
