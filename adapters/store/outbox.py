@@ -10,7 +10,7 @@ from adapters.store.due import OPEN, claim_due, doubt_claims
 from adapters.store.incidents import open_incident
 from adapters.store.journal import check_waiting, write_handled
 from adapters.store.moves import write_reply
-from adapters.store.places import find_room
+from adapters.store.places import is_room_or_all
 from adapters.store.roots import ROOT, settle_root
 from adapters.store.statements import Writes
 from adapters.store.transaction import Transaction
@@ -19,7 +19,7 @@ from bot.ports.chat import Network, Place
 from bot.ports.incidents import Alert
 from bot.ports.mail import Due
 
-_G, _O, _S = queries.GOAL, queries.OUTBOX, queries.SESSION
+_G, _O, _R, _S = queries.GOAL, queries.OUTBOX, queries.ROOM, queries.SESSION
 
 _SESSION: Final = select(_S.c.id).where(_S.c.id == bindparam("of_session"))
 _OF_KEY: Final = _O.c.key == bindparam("of_key")
@@ -32,10 +32,19 @@ _FOUND: Final = (
     .where(_OF_KEY)
     .with_for_update()
 )
+_SESSIONS: Final = (
+    select(_S.c.id)
+    .join(_R, _R.c.id == _S.c.room)
+    .where(
+        _R.c.network == bindparam("of_network"),
+        _R.c.workspace == bindparam("of_workspace"),
+        is_room_or_all(_R),
+    )
+)
 _WAITS_IN_ROOM: Final = (
     text(OPEN.format("outbox")),
     text("outbox.state <> 'claimed'"),
-    _O.c.session.in_(select(_S.c.id).where(_S.c.room == bindparam("of_room"))),
+    _O.c.session.in_(_SESSIONS),
 )
 _REFUSE_ROOTS: Final = queries.set_in(_O, "state", "why", "claimed_at").where(
     *_WAITS_IN_ROOM, text("outbox.kind = 'root'")
@@ -50,10 +59,9 @@ _HOLDS: Final = text(
 _FAILED_IN_ROOM: Final = (
     select(_O.c.key)
     .join(_G, _G.c.id == _O.c.goal)
-    .join(_S, _S.c.id == _O.c.session)
     .where(
         text("outbox.state = 'failed'"),
-        _S.c.room == bindparam("of_room"),
+        _O.c.session.in_(_SESSIONS),
         _O.c.created_at > bindparam("of_since"),
         _HOLDS,
     )
@@ -163,10 +171,10 @@ class StoreOutbox:
         await self._writer.do(job)
 
     async def give_up(self, place: Place, why: str) -> int:
-        """Withdraw what waits to be said in that room, in whatever thread."""
+        """Withdraw what waits to be said in that room, in whatever thread; empty: in every room."""
 
         def job(tx: Transaction) -> int:
-            of = {"of_room": find_room(tx, place)}
+            of = _of(place)
             roots = tx.run(_REFUSE_ROOTS, **of, state="failed", why=why, claimed_at=tx.now())
             return roots + tx.run(_WITHDRAW, **of, state="superseded", why=why)
 
@@ -179,13 +187,19 @@ class StoreOutbox:
 
         def job(tx: Transaction) -> tuple[str, ...]:
             at = tx.now()
-            of = {"of_room": find_room(tx, place), "of_since": at - within_s}
-            keys = tuple(str(key) for [key] in tx.all(_FAILED_IN_ROOM, **of) if key not in but)
+            rows = tx.all(_FAILED_IN_ROOM, **_of(place), of_since=at - within_s)
+            keys = tuple(str(key) for [key] in rows if key not in but)
             for key in keys:
                 tx.run(_AGAIN, of_key=key, state="unknown", not_before=at, looked_up=True, why="")
             return keys
 
         return await self._writer.do(job)
+
+
+def _of(place: Place) -> dict[str, str]:
+    return {
+        "of_network": place.network, "of_workspace": place.workspace, "of_room": place.room
+    }  # fmt: skip
 
 
 class _Taken(NamedTuple):

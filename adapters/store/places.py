@@ -3,7 +3,7 @@
 from secrets import token_hex
 from typing import Any, Final
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import String, bindparam, select
 
 from adapters.store import queries
 from adapters.store.statements import Reader
@@ -92,6 +92,12 @@ def see_session(tx: Transaction, room: str, thread: str, kind: str, at: float) -
         row = tx.one(_FIND_SESSION, **of)
     assert row is not None
     return str(row[0])
+
+
+def is_room_or_all(room: Any) -> Any:
+    """The row is of the room that the parameter `of_room` names; where that is empty, of any."""
+    name = bindparam("of_room", type_=String())
+    return (name == "") | (room.c.name == name)
 
 
 def place_of(network: Any, workspace: str, room: str, thread: str) -> Place:

@@ -10,6 +10,7 @@ from adapters.store import schema
 from adapters.store.figures import StoreFigures
 from adapters.store.holds import StoreHolds
 from adapters.store.incidents import StoreIncidents
+from adapters.store.installs import StoreInstalls
 from adapters.store.journal import StoreJournal
 from adapters.store.open import POSTGRES, SQLITE, address_of, file_of
 from adapters.store.people import StorePeople
@@ -42,6 +43,7 @@ class Reading:
     incidents: StoreIncidents
     people: StorePeople
     positions: StorePositions
+    installs: StoreInstalls
 
 
 @asynccontextmanager
@@ -67,9 +69,10 @@ async def open_for_reading(
         spending = StoreSpending(writer, readers, LIMITS, NO_GUARD, time)
         people, records = StorePeople(writer, readers), StoreRecords(readers)
         positions = StorePositions(writer, readers)
+        installs = StoreInstalls(writer, readers, sealing)
         yield Reading(
             records, spending, journal, figures, secrets, restores, holds, incidents, people,
-            positions,
+            positions, installs,
         )  # fmt: skip
     finally:
         await writer.close()

@@ -11,7 +11,7 @@ from adapters.store import codec, queries
 from adapters.store.holds import LOCK as HOLDS
 from adapters.store.journal import check_waiting
 from adapters.store.people import LIST, write_notes
-from adapters.store.places import place_of, see_person, see_room, see_session
+from adapters.store.places import is_room_or_all, place_of, see_person, see_room, see_session
 from adapters.store.readers import Readers
 from adapters.store.room_moves import move_room
 from adapters.store.roots import see_new
@@ -199,7 +199,7 @@ def _goals(
         found = found.where(
             _R.c.network == bindparam("of_network"),
             text("(room.network = 'console' OR room.workspace = :of_workspace)"),
-            _R.c.name == bindparam("of_room"),
+            is_room_or_all(_R),
         )
     if is_numbered:
         found = found.where(_G.c.number == bindparam("of_number"))

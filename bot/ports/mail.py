@@ -168,6 +168,7 @@ class Outbox(Protocol):
     async def give_up(self, place: Place, why: str) -> int:
         """Withdraw what waits to be said in that room, in whatever thread; returns how much it was.
 
+        With an empty room in `place`: in every room of the workspace.
         What is on its way settles itself. A thread's root is tried again for what is said after it.
         """
 
@@ -176,7 +177,8 @@ class Outbox(Protocol):
     ) -> tuple[str, ...]:
         """Try results and questions again that failed in that room lately and still hold.
 
-        Each is looked up first. Those under the keys `but` stay failed. Returns the keys.
+        Each is looked up first. Those under the keys `but` stay failed. Returns the keys. With an empty
+        room in `place`: in every room of the workspace.
         """
 
 
@@ -222,8 +224,8 @@ class Rooms(Protocol):
     ) -> tuple[Goal, ...]:
         """Goals (no asks), newest first, by state, room (whatever the thread), number or owner's id.
 
-        The consoles of one database are one room: whoever opens one may read the database. `most`: so
-        many of the newest.
+        The consoles of one database are one room: whoever opens one may read the database. A `room` with
+        an empty name is every room of its workspace. `most`: so many of the newest.
         """
 
     async def last_goal(self, session: str) -> Goal | None:

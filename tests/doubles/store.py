@@ -48,7 +48,7 @@ from tests.doubles.store_leases import MemoryLeases
 from tests.doubles.store_mail import MemoryInbox, MemoryOutbox, MemoryPositions
 from tests.doubles.store_moves import move_room
 from tests.doubles.store_records import MemoryRecords
-from tests.doubles.store_rows import Rows, is_in, live_goal, person_id, thread_of
+from tests.doubles.store_rows import Rows, is_in, is_within, live_goal, person_id, thread_of
 
 
 class MemoryStore:
@@ -325,7 +325,7 @@ class MemoryRooms:
             for goal in self._rows.goals.values()
             if goal.kind == "goal"
             and (not states or goal.state in states)
-            and (room is None or is_in(sessions[goal.session], room))
+            and (room is None or is_within(sessions[goal.session], room))
             and (number is None or goal.number == number)
             and (not owner or goal.owner == owner)
         ]

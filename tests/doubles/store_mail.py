@@ -25,7 +25,7 @@ from bot.ports.mail import NEW, Due, OutState, Received
 from bot.ports.people import NOTHING, Answer, Note
 from bot.ports.positions import Position, Sealed
 from tests.doubles.guard import Guard
-from tests.doubles.store_rows import In, Out, Rows, is_in, person_id, person_of
+from tests.doubles.store_rows import In, Out, Rows, is_in, is_within, person_id, person_of
 
 CLAIM_S = 60.0
 STATUS_AFTER_S = 5.0
@@ -299,7 +299,7 @@ class MemoryOutbox:
             row
             for row in self._rows.outbox.values()
             if row.state == "failed"
-            and is_in(self._rows.sessions[row.due.session], place)
+            and is_within(self._rows.sessions[row.due.session], place)
             and row.due.created_at > since
             and row.due.key not in but
             and row.due.goal
@@ -315,7 +315,7 @@ class MemoryOutbox:
             row
             for row in self._rows.outbox.values()
             if row.state in ("pending", "unknown")
-            and is_in(self._rows.sessions[row.due.session], place)
+            and is_within(self._rows.sessions[row.due.session], place)
         ]
         for row in waits:
             row.state = "superseded"

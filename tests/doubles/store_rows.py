@@ -125,6 +125,13 @@ def live_goal(rows: Rows, session: str) -> Goal | None:
     return None
 
 
+def is_within(place: Place, room: Place) -> bool:
+    """In the room, or, where that has no name, in any of its workspace."""
+    if room.room:
+        return is_in(place, room)
+    return (place.network, place.workspace) == (room.network, room.workspace)
+
+
 def is_in(place: Place, room: Place) -> bool:
     """The consoles of one database are one room."""
     is_near = room.network == "console" or place.workspace == room.workspace
