@@ -9,7 +9,7 @@ Rule 2: what begins with `!goal` or `//` stays as it was typed, with the bot's n
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from adapters.slack.ids import person_id
 from adapters.slack.markup_in import mention, read
@@ -19,15 +19,20 @@ ADDRESS: Final = "@headway"
 _AFTER: Final = re.compile(r"\s*[:,]?\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Protocol):
     """What is known of a user of Slack."""
 
-    home: str
-    """Their enterprise, or else their team."""
-    name: str = ""
-    """As they want to be called."""
-    is_bot: bool = False
+    @property
+    def home(self) -> str:
+        """Their enterprise, or else their team."""
+
+    @property
+    def name(self) -> str:
+        """As they want to be called."""
+
+    @property
+    def is_bot(self) -> bool:
+        """Whether it is a bot or a workflow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Final
 
 from adapters.slack.emoji import emoji_of
 from adapters.slack.ids import NETWORK, at_of, message_id, person_id
-from adapters.slack.mentions import Known, Names, addressed
+from adapters.slack.mentions import Names, addressed
 from adapters.slack.payloads import (
     Json,
     authorization,
@@ -69,17 +69,16 @@ class Hearer:
         return Place(NETWORK, self.workspace, channel, root)
 
     def home_of(self, user: str, said: Json) -> str:
-        """Where a user belongs: by what Slack says beside them, by what is known, else with us."""
+        """Where a user belongs: by what is known, by what Slack says beside them, else with us."""
+        known = self.names.people.get(user)
+        if known is not None and known.home:
+            return known.home
         given = [user_id(said.get(name)) for name in ("user_team", "source_team", "team")]
         given.append(user_id(fields(said.get("user_profile")).get("team")))
-        if org := next((one for one in given if one.startswith("E")), ""):
-            return org
         if any(one in self.teams for one in given):
             return self.names.home
-        known = self.names.people.get(user)
-        if known is not None:
-            return known.home
-        return next((one for one in given if one), self.names.home)
+        orgs = (one for one in given if one.startswith("E"))
+        return next(orgs, "") or next((one for one in given if one), self.names.home)
 
     def speaker(self, user: str, said: Json) -> Speaker:
         """A user as the rest of the product knows them."""
@@ -181,17 +180,6 @@ def incoming(
     return Incoming(
         message_id(channel, stamp), place, speaker, said.text, when(stamp), is_aside=said.is_aside
     )
-
-
-def known_of(user: Json) -> Known | None:
-    """What a user as Slack describes them is; None where the description says too little."""
-    org = user_id(fields(user.get("enterprise_user")).get("enterprise_id"))
-    home = org or user_id(user.get("team_id"))
-    profile = fields(user.get("profile"))
-    names = (profile.get("display_name"), profile.get("real_name"), user.get("name"))
-    name = next((text_of(one) for one in names if text_of(one)), "")
-    is_bot = user.get("is_bot") is True or user.get("is_workflow_bot") is True
-    return Known(home, name, is_bot) if home else None
 
 
 def _message(event: Json, hearer: Hearer) -> Heard | None:
