@@ -187,7 +187,8 @@ class Tokens:
             fresh = self._unkept.get(workspace) or await self._refresh(found)
             self._learnt(fresh)
             self._unkept[workspace] = fresh
-            await self._installs.keep(fresh)
+            if not await self._installs.renew(fresh):
+                raise LoggedOut("The app was uninstalled.", code=NOT_INSTALLED)
         except HeadwayError as error:
             if not self._counts(found):
                 raise _ended(found, error) from error
