@@ -14,7 +14,8 @@ from typing import Final, Literal, Protocol
 from bot.ports.chat import Incoming, Place, Shape, Speaker
 
 Act = Literal["start", "aim", "edit", "budget", "answer", "reopen", "room"]
-"""What submitting a form does; `Incoming.act` has it. `aim`: makes a goal of the message `of`."""
+"""What submitting a form does; `Incoming.act` has it. `aim` makes a goal of the message `of`; `budget` is
+as `budget <amount> and resume`, `answer` as an answer in words to the decision that it names."""
 
 NEW: Final = "new"
 """What a press says that opens the form of a new goal: a button of a home, a shortcut that is about no
@@ -92,6 +93,8 @@ class Part:
     """A heading of a home, and what stands under it."""
 
     heading: str
+    about: str = ""
+    """Beneath the heading, small."""
     items: tuple[Item, ...] = ()
     note: str = ""
     """What is said where there is none, or after the last one."""

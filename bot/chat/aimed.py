@@ -1,0 +1,46 @@
+"""The message that a goal is made of, as whoever aims at it means it: its whole text, and who said it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from bot.chat.desk import Desk
+from bot.ports.attached import edited
+from bot.ports.chat import Incoming
+
+OURS: Final = "agent"
+"""Who wrote what was posted by the bot itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aimed:
+    """What a message says."""
+
+    text: str
+    author: str = ""
+    """Person id, or `OURS`; empty where only the network knows it."""
+    is_kept: bool = False
+    """The store has the whole of it: it can be read again by its id."""
+
+
+async def aimed(desk: Desk, message: Incoming, text: str = "") -> Aimed | None:
+    """What the message `message.reply_to` says; None where it cannot be read.
+
+    `text`: what its network says that it says now, which counts, save for posts of ours: of those the
+    store has more than their network shows.
+    """
+    place, of = message.place, message.reply_to
+    ours = await desk.rooms.posted(place, of)
+    if ours is not None:
+        there = await desk.journal.contents(ours.session, (ours.content,))
+        said = there.get(ours.content, "")
+        if said.strip():
+            return Aimed(said, OURS, is_kept=True)
+    target = await desk.doors.heeded(of)
+    if target is not None:
+        said = text or target.message.text
+        if target.message.files:
+            said = edited(said, target.message)
+        author = await desk.rooms.person(place.network, target.message.speaker)
+        is_kept = said == target.message.text
+        return Aimed(said, author, is_kept=is_kept) if said.strip() else None
+    return Aimed(text) if text.strip() else None
