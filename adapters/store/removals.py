@@ -21,6 +21,7 @@ from adapters.store.places import see_person
 from adapters.store.statements import Row, Writes
 from adapters.store.threads import thread_of_message
 from adapters.store.transaction import Transaction
+from adapters.store.ways_back import drop_way_back
 from bot.ports.chat import EDIT, REACTION, REMOVAL, Removed, Unreacted
 from bot.ports.journal import Content
 
@@ -89,6 +90,9 @@ _SIGNS: Final = (
     .order_by(_I.c.at.desc(), _I.c.sequence.desc())
 )
 """Somebody's reactions under a message, the last one first, each with when it was taken away."""
+_BLANK_FORM: Final = queries.set_in(_I, "form").where(
+    _I.c.id == bindparam("of_id"), text("inbox.form <> ''")
+)
 _STORE: Final = queries.into(_I, without=("sequence",)).on_conflict_do_nothing()
 
 
@@ -179,6 +183,8 @@ def _blank(tx: Transaction, row: Row, texts: set[str]) -> None:
             changes.append(Change(session, hash, None))
     blank(changes, tx)
     drop_files(tx, (id,))
+    drop_way_back(tx, id)
+    tx.run(_BLANK_FORM, of_id=id, form="")
 
 
 def _made(

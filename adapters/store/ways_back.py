@@ -27,6 +27,7 @@ _KEEP: Final = queries.upsert(queries.into(WAY_BACK), ("message",), "url", "expi
 _READ: Final = select(WAY_BACK.c.url).where(
     WAY_BACK.c.message == bindparam("of_message"), WAY_BACK.c.expires_at > bindparam("of_now")
 )
+_DROP: Final = delete(WAY_BACK).where(WAY_BACK.c.message == bindparam("of_message"))
 _LAPSED: Final = delete(WAY_BACK).where(WAY_BACK.c.expires_at <= bindparam("of_now"))
 _WORKSPACES: Final = (
     select(_R.c.workspace)
@@ -73,3 +74,13 @@ def keep_way_back(tx: Transaction, message: Incoming, at: float) -> None:
     if message.way_back:
         tx.run(_LAPSED, of_now=at)
         tx.run(_KEEP, message=message.id, url=message.way_back, expires_at=at + LASTS_S)
+
+
+def drop_way_back(tx: Transaction, message: str) -> int:
+    """A message is not to be answered any more."""
+    return tx.run(_DROP, of_message=message)
+
+
+def drop_lapsed(tx: Transaction, now: float) -> int:
+    """Forget the addresses that take no answer any more."""
+    return tx.run(_LAPSED, of_now=now)

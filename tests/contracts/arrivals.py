@@ -10,6 +10,7 @@ from bot.goals.events import GoalOpened
 from bot.goals.limits import DEFAULT_BUDGET
 from bot.ports.chat import (
     REACTION,
+    REMOVAL,
     Arrival,
     Attachment,
     Changed,
@@ -20,6 +21,7 @@ from bot.ports.chat import (
     RoomLost,
     RoomMoved,
     Speaker,
+    Unreacted,
 )
 from bot.ports.journal import Content
 from bot.ports.positions import Position
@@ -80,6 +82,83 @@ class ArrivalsContract:
         heeded = await bed.doors.heeded(message.id)
         assert heeded is not None
         assert heeded.message == message
+
+    async def test_how_it_was_said_comes_back_with_its_form_and_its_way_back(
+        self, bed: Bed
+    ) -> None:
+        form = (("act", "start"), ("budget", '4 \x00\ud800 "é"'), ("budget", "again"), ("", ""))
+        filled = said(bed, "do it", via="form", form=form, way_back="https://hooks.example/1")
+        pressed = said(bed, "pause", reply_to="$card", via="button")
+        typed = said(bed, "/goal list", via="command")
+        await bed.inbox.receive_all((filled, pressed, typed))
+
+        waiting = [row.message for row in await bed.inbox.waiting()]
+        heeded = [await bed.doors.heeded(one.id) for one in waiting]
+        last = await bed.doors.last_heeded(HOUSE, await bed.rooms.person("matrix", ANN), typed.id)
+
+        assert waiting == [filled, pressed, typed]
+        assert [one.message for one in heeded if one] == waiting
+        assert last is not None
+        assert last.message == pressed
+        assert waiting[0].act == "start"
+
+    async def test_a_form_goes_with_what_it_said(self, bed: Bed) -> None:
+        filled = said(bed, "our salaries", via="form", form=(("act", "start"), ("budget", "4")))
+        await bed.inbox.receive_all((filled,))
+
+        await bed.inbox.remove(Removed(filled.id, HOUSE, ANN, 7.0))
+
+        gone = await bed.doors.heeded(filled.id)
+        assert gone is not None
+        assert (gone.message.text, gone.message.form) == ("", ())
+
+    async def test_a_reaction_that_names_no_id_is_taken_away_as_the_last_one_of_its_kind(
+        self, bed: Bed
+    ) -> None:
+        card = await ours(bed, "$root")
+        signs = [
+            Reacted("$one", HOUSE, ANN, "✅", card, 6.0),
+            Reacted("$two", HOUSE, ANN, "✅", card, 7.0),
+            Reacted("$aim", HOUSE, ANN, "🎯", card, 8.0, "the text"),
+            Reacted("$theirs", HOUSE, BEN, "✅", card, 9.0),
+            Reacted("$else", HOUSE, ANN, "✅", "$other", 9.0),
+        ]
+        await bed.inbox.receive_all(signs)
+        undone = [
+            Unreacted(HOUSE, ANN, "✅", card, 9.5),
+            Unreacted(HOUSE, ANN, "🎯", card, 9.6),
+            Unreacted(HOUSE, ANN, "👍", card, 9.7),
+            Unreacted(HOUSE, BEN, "✅", "$unheard-of", 9.8),
+        ]
+
+        stored = await bed.inbox.receive_all(undone)
+
+        waiting = [row.message for row in await bed.inbox.waiting()]
+        assert stored == 2
+        assert [one.id for one in waiting[5:]] == [f"{REMOVAL}$two", f"{REMOVAL}$aim"]
+        assert waiting[5].place.thread == "$root"
+        assert waiting[5].speaker == ANN
+
+    async def test_a_reaction_is_taken_away_once_however_often_that_is_told(self, bed: Bed) -> None:
+        card = await ours(bed, "$root")
+        put = [Reacted(f"${n}", HOUSE, ANN, "🎯", card, at) for n, at in (("a", 1.0), ("b", 3.0))]
+        first, second = (Unreacted(HOUSE, ANN, "🎯", card, at) for at in (2.0, 4.0))
+        await bed.inbox.receive_all((put[0], first, put[1]))
+
+        late = await bed.inbox.receive_all((first,))
+        once, again = [await bed.inbox.receive_all((second,)) for _ in range(2)]
+
+        gone = [one.message.id for one in await bed.inbox.waiting() if one.message.reply_to != card]
+        assert (late, once, again) == (0, 1, 0)
+        assert gone == [f"{REMOVAL}$a", f"{REMOVAL}$b"]
+
+    async def test_the_loss_of_a_whole_workspace_waits_in_no_room(self, bed: Bed) -> None:
+        lost = RoomLost("$gone", replace(HOUSE, room=""), BEN, "uninstalled", 7.0, "by an admin")
+
+        stored = [await bed.inbox.receive_all((lost,)) for _ in range(2)]
+
+        assert stored == [1, 0]
+        assert [row.message for row in await bed.inbox.waiting()] == [lost.as_message]
 
     async def test_an_answer_to_what_opened_a_thread_is_said_in_it(self, bed: Bed) -> None:
         root = said(bed)

@@ -19,7 +19,8 @@ from bot.goals.goal import Goal
 from bot.ports.chat import Place, Speaker
 from bot.ports.journal import Reply
 from bot.ports.mail import Due
-from tests.contracts.stores import Bed
+from bot.ports.people import Answer, Note
+from tests.contracts.stores import ANN, Bed
 
 
 class InboxContract:
@@ -108,6 +109,51 @@ class OutboxContract:
         assert list(texts.values()) == ["paused \x00"]
         assert (await bed.journal.goal(goal.id)).state == "paused"
         assert await bed.inbox.waiting() == ()
+
+    async def test_what_concerns_one_alone_says_whom(self, bed: Bed) -> None:
+        thread = await bed.rooms.begin(bed.place("slack"))
+        ann = await bed.rooms.person("slack", ANN)
+        await bed.outbox.say(thread.session, "reply:1", "for you", only_for=ann, reason="again")
+        await bed.outbox.say(thread.session, "reply:1", "for all")
+        other = await bed.rooms.begin(bed.place("slack"))
+        note = Note(other.session, "reply:2", "yours", only_for=ann)
+        setting = ("mentions", "ask")
+
+        await bed.people.set_for_room(other.place, *setting, by="", answer=Answer((note,)))
+
+        due = await bed.outbox.claim("slack", limit=9)
+        assert [(one.key, one.only_for, one.reason) for one in due] == [
+            ("reply:1", ann, "again"), ("reply:2", ann, ""),
+        ]  # fmt: skip
+
+    async def test_what_waits_in_a_workspace_is_withdrawn_in_all_its_rooms(self, bed: Bed) -> None:
+        places = [
+            Place("slack", "T01", "C01", "1.1"), Place("slack", "T01", "C02", "1.2"),
+            Place("slack", "T02", "C01", "1.3"), Place("matrix", "T01", "C01", "1.4"),
+        ]  # fmt: skip
+        for number, place in enumerate(places):
+            thread = await bed.rooms.begin(place)
+            await bed.outbox.say(thread.session, f"k{number}", "hello")
+
+        gone = await bed.outbox.give_up(Place("slack", "T01", ""), "uninstalled")
+
+        left = [*await bed.keys("slack"), *await bed.keys("matrix")]
+        assert (gone, left) == (2, ["k2", "k3"])
+
+    async def test_what_failed_in_a_workspace_is_tried_again_in_all_its_rooms(
+        self, bed: Bed
+    ) -> None:
+        goals = [await bed.open(place=Place("slack", workspace, f"C{number}", "1.1"))
+                 for number, workspace in enumerate(("T01", "T01", "T02"))]  # fmt: skip
+        for goal in goals:
+            await bed.commit(goal, TurnStarted())
+            await bed.commit(goal, DecisionAsked("d1", "approval", "text", "tool"))
+        for due in await bed.outbox.claim("slack", limit=9):
+            await bed.outbox.failed(due.key, "uninstalled")
+
+        keys = await bed.outbox.again(Place("slack", "T01", ""), within_s=60)
+
+        assert sorted(keys) == sorted(f"{goal.id}:decision:1" for goal in goals[:2])
 
     async def test_what_is_of_one_workspace_may_be_claimed_alone(self, bed: Bed) -> None:
         here, there = Place("console", "here", "room", "t"), Place("console", "there", "room", "t")

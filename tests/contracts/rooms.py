@@ -103,6 +103,17 @@ class RoomsContract:
         assert await bed.rooms.goals(room=Place("slack", "us", "C1")) == (ours,)
         assert await bed.rooms.goals(room=Place("matrix", "us", "C1")) == ()
 
+    async def test_a_workspace_s_goals_are_found_in_whatever_room(self, bed: Bed) -> None:
+        one = await bed.open(place=Place("slack", "us", "C1", "t1"))
+        two = await bed.open(place=Place("slack", "us", "C2", "t1"))
+        await bed.open(place=Place("slack", "them", "C1", "t1"))
+        await bed.open(place=Place("matrix", "us", "C1", "t1"))
+        over = (await bed.commit(two, Cancelled(two.owner))).goal
+
+        assert await bed.rooms.goals(room=Place("slack", "us", "")) == (over, one)
+        assert await bed.rooms.goals(room=Place("slack", "us", ""), states=("ready",)) == (one,)
+        assert await bed.rooms.goals(room=Place("slack", "nobody", "")) == ()
+
     async def test_the_last_goal_of_a_session_may_be_over(self, bed: Bed) -> None:
         session = (await bed.rooms.begin(bed.place())).session
         before = await bed.rooms.last_goal(session)

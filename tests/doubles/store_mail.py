@@ -124,7 +124,9 @@ class MemoryInbox:
         ]
         for key in made:
             rows.contents.pop(key, None)
-        row.received = replace(row.received, message=replace(said, text="", files=()))
+        row.received = replace(
+            row.received, message=replace(said, text="", files=(), form=(), way_back="")
+        )
 
     async def waiting(self) -> tuple[Received, ...]:
         """Everything not handled yet."""

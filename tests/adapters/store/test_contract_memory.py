@@ -10,6 +10,7 @@ from tests.contracts.attachments import AttachmentsContract
 from tests.contracts.forgetting import RemovalContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
+from tests.contracts.installs import InstallsContract, WaysBackContract
 from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
@@ -73,3 +74,9 @@ class TestRoots(RootsContract): ...
 
 
 class TestRoomMoves(RoomMovesContract): ...
+
+
+class TestInstalls(InstallsContract): ...
+
+
+class TestWaysBack(WaysBackContract): ...

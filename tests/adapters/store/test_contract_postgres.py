@@ -15,6 +15,7 @@ from tests.contracts.figures import FiguresContract
 from tests.contracts.forgetting import ForgettingContract, RemovalContract, RetentionContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
+from tests.contracts.installs import InstallsContract, WaysBackContract
 from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
@@ -23,6 +24,7 @@ from tests.contracts.positions import PositionsContract
 from tests.contracts.room_moves import RoomMovesContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.roots import RootsContract
+from tests.contracts.secrets import sealing_in
 from tests.contracts.stores import Bed
 from tests.peers.postgres import Postgres
 
@@ -32,7 +34,10 @@ pytestmark = pytest.mark.postgres
 @pytest.fixture
 async def bed(postgres: Postgres, database: str, tmp_path: Path) -> AsyncIterator[Bed]:
     url = postgres.url(database, options=SHIFTED)
-    async with open_store(url, clock=HandClock(), limits=LIMITS, state_dir=tmp_path) as store:
+    sealing, _ = sealing_in(tmp_path)
+    async with open_store(
+        url, clock=HandClock(), limits=LIMITS, state_dir=tmp_path / "state", sealing=sealing
+    ) as store:
         bed = Bed(store, ShiftedTime(url))
         yield bed
         await bed.check()
@@ -93,3 +98,9 @@ class TestRoots(RootsContract): ...
 
 
 class TestRoomMoves(RoomMovesContract): ...
+
+
+class TestInstalls(InstallsContract): ...
+
+
+class TestWaysBack(WaysBackContract): ...

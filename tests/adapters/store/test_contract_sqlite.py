@@ -14,6 +14,7 @@ from tests.contracts.figures import FiguresContract
 from tests.contracts.forgetting import ForgettingContract, RemovalContract, RetentionContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
+from tests.contracts.installs import InstallsContract, WaysBackContract
 from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
@@ -22,14 +23,19 @@ from tests.contracts.positions import PositionsContract
 from tests.contracts.room_moves import RoomMovesContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.roots import RootsContract
+from tests.contracts.secrets import sealing_in
 from tests.contracts.stores import Bed
 
 
 @pytest.fixture
 async def bed(tmp_path: Path) -> AsyncIterator[Bed]:
-    clock = HandClock()
+    clock, (sealing, _) = HandClock(), sealing_in(tmp_path)
     async with open_store(
-        "sqlite:///headway.db", clock=clock, limits=LIMITS, state_dir=tmp_path
+        "sqlite:///headway.db",
+        clock=clock,
+        limits=LIMITS,
+        state_dir=tmp_path / "state",
+        sealing=sealing,
     ) as store:
         bed = Bed(store, HandTime(clock))
         yield bed
@@ -91,3 +97,9 @@ class TestRoots(RootsContract): ...
 
 
 class TestRoomMoves(RoomMovesContract): ...
+
+
+class TestInstalls(InstallsContract): ...
+
+
+class TestWaysBack(WaysBackContract): ...

@@ -191,6 +191,38 @@ async def test_what_a_dead_process_of_the_same_folder_held_is_free_at_once(
     assert (due.key, due.state) == ("k", "unknown")
 
 
+async def test_what_a_dead_process_was_sending_in_any_workspace_is_looked_up(
+    store: Store, bed: Bed
+) -> None:
+    for network, workspace in (("slack", "T01"), ("slack", "T02"), ("matrix", "T01")):
+        thread = await bed.rooms.begin(Place(network, workspace, "room", "t"))  # type: ignore[arg-type]
+        await bed.outbox.say(thread.session, f"{network}.{workspace}", "hello")
+        await bed.outbox.claim(network, limit=9)
+
+    voided = await store.outbox.void("slack", None)
+
+    due = [*await bed.outbox.claim("slack", limit=9), *await bed.outbox.claim("matrix", limit=9)]
+    assert voided == 2
+    assert [(one.key, one.state) for one in due] == [
+        ("slack.T01", "unknown"), ("slack.T02", "unknown"),
+    ]  # fmt: skip
+
+
+async def test_of_several_processes_one_takes_the_charge_and_one_uses_the_state(
+    bed: Bed, postgres: Postgres, database: str, tmp_path: Path
+) -> None:
+    url = postgres.url(database, options=SHIFTED)
+    await bed.installs.begin_state("state", lasts_s=60)
+    async with open_store(url, clock=HandClock(), limits=LIMITS, state_dir=tmp_path) as second:
+        stores = [bed.ports, second] * 4
+        taken = await asyncio.gather(
+            *(one.installs.take_charge("A", f"h{n}", lasts_s=9) for n, one in enumerate(stores))  # type: ignore[attr-defined]
+        )
+        used = await asyncio.gather(*(one.installs.end_state("state") for one in stores))  # type: ignore[attr-defined]
+
+    assert (taken.count(True), used.count(True)) == (1, 1)
+
+
 async def test_one_session_opens_one_goal_however_many_try(
     bed: Bed, postgres: Postgres, database: str, tmp_path: Path
 ) -> None:
