@@ -117,7 +117,7 @@ class Media:
                     return
             finally:
                 answer.close()
-            url = urljoin(url, further)
+            url = _onwards(url, further)
             if not is_slacks(url, self._calls.api_url):
                 break
         raise Refused(_login(what), code=NO_FILE)
@@ -186,6 +186,13 @@ def _trouble(file: Json, access: str) -> str:
     if text_of(file.get("mimetype")).startswith(_DOCUMENTS):
         return "It is a document of Slack's own. Give it as a file."
     return ""
+
+
+def _onwards(url: str, further: str) -> str:
+    try:
+        return urljoin(url, further)
+    except ValueError:
+        return ""
 
 
 def _is_moved(answer: aiohttp.ClientResponse) -> bool:
