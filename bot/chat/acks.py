@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from bot.chat.abilities import is_unseen
 from bot.chat.signs import CARRIED, TAKEN
 from bot.errors import HeadwayError, Wait
 from bot.goals.events import CallLost, CallReleased, CallSettled, CallStarted
@@ -138,6 +139,8 @@ class Acks:
 
 def _marked(message: Incoming) -> str:
     """The id of what is marked: of an aim, the message that was aimed at; of what is no message, none."""
+    if is_unseen(message):
+        return ""
     if message.id.startswith(REACTION):
         return message.reply_to
     return "" if message.id.startswith(_UNMARKED) else message.id

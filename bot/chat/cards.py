@@ -14,6 +14,8 @@ class Closed:
 
     decision: Decision
     by: str = ""
+    answer: str = ""
+    """Content hash of what they answered."""
 
 
 def closed(lines: Iterable[Line], goal: str, number: int) -> Closed | None:
@@ -24,10 +26,10 @@ def closed(lines: Iterable[Line], goal: str, number: int) -> Closed | None:
             continue
         decision = line.entry.changes.get("decision")
         if isinstance(decision, Decision) and decision.number == number:
-            found = Closed(decision, found.by if found else "")
+            found = Closed(decision, found.by if found else "", found.answer if found else "")
         event = line.entry.event
         if isinstance(event, DecisionAnswered) and found and event.decision == found.decision.id:
-            found = Closed(found.decision, event.by)
+            found = Closed(found.decision, event.by, event.answer)
     return found
 
 

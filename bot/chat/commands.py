@@ -19,6 +19,7 @@ from bot.chat.ownership import Ownership
 from bot.chat.parse import Command, is_called, objective
 from bot.chat.patience import Chatter, Patience
 from bot.chat.people_commands import PeopleCommands
+from bot.chat.replies import picking
 from bot.chat.rights import Act, may
 from bot.chat.showing import Showing
 from bot.chat.starting import Starting
@@ -91,7 +92,9 @@ class Commands:
             case "list":
                 await self._showing.goals(heard, command.text)
             case "help":
-                await self.answer(heard, views.help_text(command.text, self._desk.manner))
+                network = heard.message.place.network
+                text = views.help_text(command.text, self._desk.manner, network)
+                await self.answer(heard, text)
             case name if name in self._holding.verbs:
                 await self._holding.run(heard, command)
             case name if name in self._forgetting.verbs:
@@ -135,15 +138,15 @@ class Commands:
 
     async def start(self, heard: Heard, text: str) -> None:
         """Open a goal: in this thread if it is one, else in the thread of the message."""
-        await self.starting.start(heard, Content(text, heard.person))
+        await self.starting.start(heard, Content(text, heard.person, heard.of))
 
     async def ask(self, heard: Heard, text: str) -> None:
         """An ordinary turn; its answer is posted when it ends."""
         await self.starting.ask(heard, text)
 
-    async def answer(self, heard: Heard, text: str) -> None:
-        """Say `text` where the message was said; that is all it causes."""
-        await self._desk.answer(heard, text)
+    async def answer(self, heard: Heard, text: str, *, reason: str = "") -> None:
+        """Say `text` where the message was said; that is all it causes. `reason` names its buttons."""
+        await self._desk.answer(heard, text, reason=reason)
 
     async def complain(self, heard: Heard, text: str) -> None:
         """The same of what was not understood or may not be; who hears it all the time hears no more."""
@@ -271,7 +274,13 @@ class Commands:
             )
             for number, goal in enumerate(goals, 1)
         ]
-        await self.answer(heard, texts("said.which", lines="\n".join(lines)))
+        # A word alone says all that a button needs; of a longer command the number is its choice.
+        is_word = not command.text and command.amount is None
+        picks = [f"{command.verb.name} {self._name(goal)}" if is_word else "" for goal in goals]
+        reason = picking(
+            [(pick, self._name(goal)) for pick, goal in zip(picks, goals, strict=True)]
+        )
+        await self.answer(heard, texts("said.which", lines="\n".join(lines)), reason=reason)
 
     async def _pause(self, heard: Heard, goal: Goal, command: Command) -> None:
         await self.commit(heard, goal, Paused(heard.person), told=self._told("said.paused", goal))
@@ -302,7 +311,8 @@ class Commands:
             self._asked_to_cancel[key] = now
             name = "" if heard.is_thread_of(goal) else f" {self._name(goal)}"
             texts = self._desk.manner.texts
-            await self.answer(heard, texts("said.cancel_sure", goal=self._name(goal), name=name))
+            text = texts("said.cancel_sure", goal=self._name(goal), name=name)
+            await self.answer(heard, text, reason=f"sure:{self._name(goal)}")
             return
         told = self._told("said.cancelled", goal)
         await self.commit(heard, goal, Cancelled(heard.person), told=told)

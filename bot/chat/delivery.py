@@ -14,16 +14,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bot.chat.abilities import WHISPERS
 from bot.chat.caps import persons_of, reached_shape
 from bot.chat.cards import Closed, closed, number_in
 from bot.chat.facts import Manner, gather
 from bot.chat.operations import Operations
 from bot.chat.posts import shape
-from bot.chat.replies import buttons_of
+from bot.chat.replies import buttons_of, root_buttons, undo_buttons
+from bot.chat.rows import ASKING, OF_ADMINS, answered, is_silent, offered_to, origin
 from bot.chat.typed import as_typed
 from bot.errors import HeadwayError, IllegalMove, OutcomeUnknown, Refused, StoreBusy, Wait
 from bot.goals.events import Paused
-from bot.ports.chat import EDIT, REMOVAL, Chat, Outgoing, Place, Shape
+from bot.ports.chat import Chat, Outgoing, Place, Shape
 from bot.ports.clock import Clock
 from bot.ports.files import Attachments
 from bot.ports.holds import Holds
@@ -44,7 +46,6 @@ AGAIN_S = 7 * 24 * 3600.0
 """What a room refused longer ago is told to nobody any more."""
 RETRY_S = 5.0
 """Where a network asks to wait and does not say how long."""
-SILENT = frozenset({"status", "card", "removal", "root"})
 EDITS = frozenset({"status", "card", "removal"})
 AGAIN = frozenset({"status", "removal"})
 """What may be done twice: the second time changes nothing."""
@@ -52,14 +53,6 @@ UNPARKING = frozenset({"status", "card", "reply", "cap", "removal"})
 """What may be missing without anybody waiting for an answer to it."""
 OURS = frozenset({"reply", "cap"})
 """What is said in sentences of ours."""
-ROOT = "root:"
-ANSWER = "reply:"
-ASKING = (f"{ANSWER}{REMOVAL}", f"{ANSWER}{EDIT}")
-"""Keys of answers that ask the goal's owner: somebody removed or edited its objective."""
-OF_ADMINS = ("access:", "lost:")
-"""What keys of cards for a room's admins begin with."""
-OFFER = "offer"
-"""The reason of a card that offers a goal; behind a colon to whom."""
 OF_OPERATIONS = ("incident:", "recovered:")
 """What keys of the operations room's own posts begin with."""
 
@@ -250,7 +243,8 @@ class Delivery:
         alert = None
         # A room that is lost is an incident already.
         is_known = self.operations is not None and ("room", _room(due)) in self.operations.open
-        if self.operations is not None and not is_known and not due.key.startswith(OF_OPERATIONS):
+        is_ours = due.key.startswith(OF_OPERATIONS) or bool(due.only_for)
+        if self.operations is not None and not is_known and not is_ours:
             alert = self.operations.alert("post", _room(due), why)
         await self._outbox.failed(due.key, why, alert)
 
@@ -262,8 +256,9 @@ class Delivery:
         return await chat.find(due.place, due.key, due.created_at)
 
     async def _send(self, chat: Chat, due: Due) -> str:
-        shape = await self._shape(due)
-        if shape is None:
+        only_for = await self._only_for(due)
+        shape = await self._shape(due) if only_for is not None else None
+        if shape is None or only_for is None:
             return due.remote
         shape = as_typed(
             await self._called(shape, due),
@@ -279,8 +274,20 @@ class Delivery:
             edits=due.remote if due.kind in EDITS or due.may_differ else "",
             removes=due.kind == "removal",
             files=due.files,
+            only_for=only_for,
+            answers=answered(due),
+            created_at=due.created_at,
         )
         return await chat.send(message)
+
+    async def _only_for(self, due: Due) -> str | None:
+        """Whom alone it concerns, as their network knows them; None for nobody who is known still."""
+        if not due.only_for:
+            return ""
+        found = (await self._rooms.people((due.only_for,))).get(due.only_for)
+        if found is not None:
+            return found.id
+        return None if due.place.network in WHISPERS else ""
 
     async def _shape(self, due: Due) -> Shape | None:
         """What the row says now; None where it says nothing any more."""
@@ -293,9 +300,10 @@ class Delivery:
             return reached_shape(due, names, now, self._manner_in(due.place))
         if due.kind == "reply" or not due.goal:
             return await self._reply(due)
-        if due.kind == "root":
-            return replace(await self._reply(due), origin=_origin(due))
         goal = await self._journal.goal(due.goal)
+        if due.kind == "root":
+            buttons = root_buttons(goal, due.place.network, self._manner)
+            return replace(await self._reply(due), origin=origin(due), buttons=buttons)
         if goal.reason == "undone" or (due.kind == "file" and not due.files):
             # Taken back, or forgotten meanwhile.
             return None
@@ -317,6 +325,8 @@ class Delivery:
             shared = await self.attachments.of_goal(goal.id)
         facts = replace(facts, files=shared) if shared else facts
         shown = shape(due, facts, self._manner_in(due.place))
+        if is_status and (undo := undo_buttons(goal, due.place.network, self._manner)):
+            shown = replace(shown, buttons=(*undo, *shown.buttons))
         if goal.decision is not None and goal.decision.kind == "approval" and shown.reactions:
             return shown if await self.approves(due.place) else replace(shown, reactions=())
         return shown
@@ -338,30 +348,14 @@ class Delivery:
         """An answer to a command; it tells the state of its thread's goal, too."""
         contents = await self._journal.contents(due.session, (due.content,))
         body = contents.get(due.content, due.content)
-        buttons = buttons_of(due.reason, self._manner)
-        kind, _, of = due.reason.partition(":")
-        offered = (of,) if kind == OFFER and of else ()
+        buttons = buttons_of(due.reason, self._manner, due.place.network)
         goal = await self._rooms.last_goal(due.session)
         if goal is None:
             return Shape("", "", body=body, buttons=buttons)
-        asked = (goal.owner,) if due.key.startswith(ASKING) else offered
+        asked = (goal.owner,) if due.key.startswith(ASKING) else offered_to(due)
         return Shape(
             "", "", body=body, buttons=buttons, mentions=asked, goal=goal.id, state=goal.state
         )
-
-
-def _origin(due: Due) -> str:
-    """The message because of which a thread begins; a thread that moved begins because of none."""
-    of = due.key.removeprefix(ROOT)
-    return "" if of.startswith("moved:") else of
-
-
-def is_silent(due: Due) -> bool:
-    """Whether it calls nobody: it tells how things stand, or answers whoever asked just now."""
-    if due.kind != "reply":
-        return due.kind in SILENT
-    is_answer = due.key.startswith(ANSWER) and not due.key.startswith(ASKING)
-    return is_answer and not due.reason
 
 
 async def _mostly_done(

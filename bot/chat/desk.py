@@ -2,9 +2,10 @@
 
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from bot.chat.abilities import ROOTS_THREADS, is_unseen
 from bot.chat.allow_list import AllowList
 from bot.chat.facts import Manner
 from bot.chat.heard import Heard, aimed_id_in, goal_id, goal_id_in
@@ -183,18 +184,37 @@ class Desk:
 
     async def where(self, heard: Heard) -> Thread:
         """The thread in which a message is answered."""
-        return heard.thread or await self.rooms.begin(heard.message.place)
+        if heard.thread is not None:
+            return heard.thread
+        message, place = heard.message, heard.message.place
+        is_root = place.network in ROOTS_THREADS and not (place.thread or is_unseen(message))
+        if is_root and await self.is_direct(place):
+            place = replace(place, thread=message.id)
+        return await self.rooms.begin(place)
 
-    async def answer(self, heard: Heard, text: str) -> None:
-        """Say `text` where the message was said; that is all it causes."""
+    async def answer(
+        self, heard: Heard, text: str, *, reason: str = "", is_public: bool = False
+    ) -> None:
+        """Say `text` where the message was said; that is all it causes.
+
+        Args:
+            reason: names the buttons under it.
+            is_public: others have to know it, too; else it concerns whoever asked.
+        """
         session = (await self.where(heard)).session
-        await self.outbox.say(session, f"reply:{heard.id}", text, (heard.id,))
+        only_for = "" if is_public else heard.person
+        await self.outbox.say(
+            session, f"reply:{heard.id}", text, (heard.id,), only_for=only_for, reason=reason
+        )
         self.posted()
 
-    async def reply(self, heard: Heard, text: str, *notes: Note, reason: str = "") -> Answer:
+    async def reply(
+        self, heard: Heard, text: str, *notes: Note, reason: str = "", is_public: bool = True
+    ) -> Answer:
         """The answer to a message as a part of a change, with what else is said for it."""
         session = (await self.where(heard)).session
-        own = Note(session, f"reply:{heard.id}", text, reason)
+        only_for = "" if is_public else heard.person
+        own = Note(session, f"reply:{heard.id}", text, reason, only_for)
         return Answer((own, *notes), (heard.id,))
 
 

@@ -57,7 +57,7 @@ class Edits:
             name=heard.message.speaker.name,
             **both,
         )
-        await desk.answer(near, text)
+        await desk.answer(near, text, is_public=True)
 
     def _objective(self, heard: Heard, *, is_aimed: bool) -> Content | None:
         """The objective that the message gives now, if it still gives one."""

@@ -49,7 +49,7 @@ class ForgetCommands:
             else:
                 await desk.answer(heard, texts("said.forget_sure", ends=ends))
             return
-        answer = await desk.reply(heard, texts("said.forgetting"))
+        answer = await desk.reply(heard, texts("said.forgetting"), is_public=False)
         if is_quiet:
             answer = Answer((), answer.handled)
         await desk.forgetting.want(Wanted(heard.person), DELAY_S, answer)

@@ -28,11 +28,18 @@ class Heard:
     """The thread's live goal, else its last one."""
     room: RoomSettings = DEFAULTS
     """The settings of the room."""
+    of: str = ""
+    """Id of an earlier message that this one has handled again; empty: it is itself."""
 
     @property
     def id(self) -> str:
         """The message's identity."""
         return self.message.id
+
+    @property
+    def name(self) -> str:
+        """The identity by which what it opens is known: the earlier message's, where there is one."""
+        return self.of or self.message.id
 
     def is_thread_of(self, goal: Goal) -> bool:
         """True where the message stands in the goal's own thread."""

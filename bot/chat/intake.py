@@ -13,38 +13,37 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from bot.chat import answers
+from bot.chat.abilities import is_unseen
+from bot.chat.aiming import Aiming
 from bot.chat.commands import Commands
+from bot.chat.deciding import Deciding
 from bot.chat.desk import HEARING, Desk, is_shared
 from bot.chat.edits import Edits
 from bot.chat.facts import Facts, gather
+from bot.chat.filled import Filled
 from bot.chat.forgetting import Removals
 from bot.chat.heard import Heard, named_plainly, reference
 from bot.chat.lanes import Lanes
-from bot.chat.lost_rooms import LostRooms, subject_of
+from bot.chat.lost_rooms import LostRooms, subjects_of
 from bot.chat.operations import Operations
 from bot.chat.ownership import Ownership
-from bot.chat.parse import (
-    ALWAYS,
-    Command,
-    Greeting,
-    Said,
-    Speech,
-    Talk,
-    is_about_somebody,
-    is_command,
-    parse,
-)
+from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk
 from bot.chat.patience import STRANGERS, Patience
+from bot.chat.pressing import Presses, is_again
 from bot.chat.reacting import Reactions
 from bot.chat.rights import Act, Roles, may
 from bot.chat.times import DAY_S
-from bot.chat.verbs import OF_ANYBODY, START, VERBS, example
+from bot.chat.typed import as_read
+from bot.chat.understanding import Understanding
+from bot.chat.undoing import Undoing
+from bot.chat.verbs import OF_ANYBODY, START, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
 from bot.goals.events import DecisionAnswered, MessageReceived
 from bot.goals.goal import Goal
 from bot.ports.attached import with_files
 from bot.ports.chat import (
     Arrival,
+    Changed,
     Incoming,
     Place,
     edit_of,
@@ -54,7 +53,7 @@ from bot.ports.chat import (
     removal_of,
 )
 from bot.ports.journal import Content
-from bot.ports.mail import Received, Thread
+from bot.ports.mail import Received
 from bot.ports.people import NOTHING, Answer, Note
 from bot.ports.positions import Position
 
@@ -65,14 +64,6 @@ LOOK_S = 1.0
 BUSY_PAUSE_S = 0.25
 FAILINGS = 3
 """As `Inbox.failed` counts them."""
-
-
-def _plain(one: Arrival) -> Arrival:
-    speaker = named_plainly(one.speaker)
-    if speaker is not one.speaker:
-        one = replace(one, speaker=speaker)
-    # The lines of its files are a part of what it says: they go where that goes, and when it goes.
-    return with_files(one) if isinstance(one, Incoming) else one
 
 
 def _any(place: Place) -> bool:
@@ -91,20 +82,24 @@ class Intake:
     ) -> None:
         """`is_ours`: whether this process handles a place; `operations` is told of what cannot be."""
         self._desk = desk
-        self._roles = roles
         self._is_ours = is_ours
+        self._understanding = Understanding(desk, roles)
         self._commands = Commands(desk)
         self._removals = Removals(desk)
         self._edits = Edits(desk, self._commands.commit)
         self._rooms = LostRooms(desk, operations)
-        self._reactions = Reactions(desk, self._commands, roles, self._answer, self._facts)
+        aiming, undoing = Aiming(desk, self._commands), Undoing(desk, roles)
+        deciding = Deciding(desk, self._commands, self._answer, self._facts)
+        self._reactions = Reactions(desk, aiming, deciding, undoing)
+        self._presses = Presses(desk, self._commands, deciding, undoing)
+        self._filled = Filled(desk, self._commands, deciding, aiming)
         self.operations = operations
         self._strangers = Patience(*STRANGERS)
         self._look = asyncio.Event()
 
     async def receive(self, *arrivals: Arrival, upto: Position | None = None) -> None:
         """Store what came; it is handled soon. What was taken back is blank from then on."""
-        await self._desk.inbox.receive_all(tuple(map(_plain, arrivals)), upto)
+        await self._desk.inbox.receive_all(tuple(map(self._plain, arrivals)), upto)
         self._look.set()
 
     async def run(self) -> None:
@@ -157,7 +152,8 @@ class Intake:
         if self.operations is not None:
             self.operations.mended_all("message")
             if loss_of(message) is None:
-                self.operations.mended("room", subject_of(message.place))
+                for subject in subjects_of(message.place):
+                    self.operations.mended("room", subject)
         return True
 
     async def _failed(self, message: Incoming, error: Exception) -> bool:
@@ -169,7 +165,9 @@ class Intake:
         text, answer, alert = self._desk.manner.texts("said.failed", ref=ref), NOTHING, None
         try:
             thread = await self._desk.rooms.begin(message.place)
-            answer = Answer((Note(thread.session, f"failed:{message.id}", text),))
+            person = await self._desk.rooms.person(message.place.network, message.speaker)
+            note = Note(thread.session, f"failed:{message.id}", text, only_for=person)
+            answer = Answer((note,))
         except HeadwayError as unsaid:
             log.error("That cannot be said either (ref %s): %s", ref, unsaid, extra=more)
         if self.operations is not None:
@@ -197,18 +195,28 @@ class Intake:
                 await self._removals.handle(message)
             return
         if edit_of(message):
-            await self._edits.handle(await self._hear(message))
+            await self._edits.handle(await self._understanding.hear(message))
             return
-        heard = await self._hear(message)
+        await self._take(await self._understanding.hear(message))
+
+    async def _take(self, heard: Heard) -> None:
+        """Do what was said, or answer why not."""
+        message = heard.message
         try:
             if reaction_of(message) is not None:
                 await self._reactions.handle(heard)
-                return
-            said = await self._said(heard)
-            if not heard.roles:
-                await self._stranger(heard, said)
-                return
-            await self._act(heard, said)
+            elif not heard.roles:
+                said = await self._understanding.said(heard)
+                is_rather_talk = is_unseen(message) and not isinstance(said, Command)
+                await self._stranger(heard, Greeting() if is_rather_talk else said)
+            elif is_again(message):
+                await self._again(heard)
+            elif message.via == "button":
+                await self._presses.handle(heard)
+            elif message.via == "form":
+                await self._filled.handle(heard)
+            else:
+                await self._act(heard, await self._understanding.said(heard))
         except BadInput as error:
             if not heard.roles:
                 await self._stranger(heard, Greeting())
@@ -217,67 +225,24 @@ class Intake:
         except Refused as error:
             await self._commands.refuse(heard, heard.goal, error)
 
-    async def _hear(self, message: Incoming) -> Heard:
-        rooms, journal = self._desk.rooms, self._desk.journal
-        person = await rooms.person(message.place.network, message.speaker)
-        thread = await self._thread(message)
-        goal: Goal | None = None
-        if thread is not None:
-            live = await journal.goal(thread.goal) if thread.goal else None
-            goal = live or await rooms.last_goal(thread.session)
-        roles = await self._roles(message)
-        room = self._desk.allow_list.settings(message.place)
-        return Heard(message, person, roles, thread, goal, room)
+    async def _again(self, heard: Heard) -> None:
+        """Handle an earlier message as if it came now."""
+        kept = await self._presses.kept(heard)
+        if kept is not None:
+            now = heard.message
+            said = replace(kept, id=now.id, at=now.at, way_back=now.way_back)
+            again = await self._understanding.hear(said)
+            await self._take(replace(again, of=kept.id))
 
-    async def _thread(self, message: Incoming) -> Thread | None:
-        """The session in which it is said."""
-        rooms, place = self._desk.rooms, message.place
-        if place.thread:
-            return await rooms.thread(place)
-        is_answer = message.reply_to and not (edit_of(message) or reaction_of(message))
-        if is_answer:
-            # They came together: when it came, no thread hung under what it answers.
-            begun = await rooms.thread(replace(place, thread=message.reply_to))
-            if begun is not None:
-                return begun
-        thread = await rooms.thread(place)
-        # In the main timeline, only a goal that lives there makes a difference.
-        return thread if thread is not None and thread.goal else None
-
-    async def _said(self, heard: Heard) -> Said:
-        """What it says; a claim in private and a `why` to a message need no name in front."""
-        message, texts = heard.message, self._desk.manner.texts
-        text = message.text.strip()
-        names = heard.thread is not None and is_about_somebody(text, texts)
-        if message.is_aside and not (names or is_command(text)):
-            return Talk()
-        if message.reply_to and text.lower().rstrip("?") == "why":
-            return Command(VERBS["why"])
-        word, _, code = text.partition(" ")
-        is_claim = word.lower() == "claim" and len(code.split()) == 1 and heard.thread is None
-        if is_claim and await self._desk.allow_list.members.is_direct(message.place):
-            return Command(VERBS["claim"], text=code.strip())
-        if heard.thread is not None:
-            mention = await self._desk.mention_in(heard.thread.place)
-            if mention != heard.room.mention and await self._is_answer_to_us(heard):
-                mention = heard.room.mention
-            return parse(message.text, texts, in_thread=True, mention=mention)
-        return parse(
-            message.text,
-            texts,
-            in_thread=False,
-            mention=heard.room.mention,
-            is_direct=await self._desk.is_direct(message.place),
-            is_shared=is_shared(message.place),
-        )
-
-    async def _is_answer_to_us(self, heard: Heard) -> bool:
-        """A plain reply to what we posted for the goal needs no name, wherever the goal lives."""
-        message = heard.message
-        if not message.reply_to or heard.thread is None:
-            return False
-        ours = await self._desk.rooms.posted(message.place, message.reply_to)
-        return ours is not None and ours.session == heard.thread.session
+    def _plain(self, one: Arrival) -> Arrival:
+        speaker = named_plainly(one.speaker)
+        if speaker is not one.speaker:
+            one = replace(one, speaker=speaker)
+        if isinstance(one, Incoming | Changed):
+            names = self._desk.manner.commands
+            one = replace(one, text=as_read(one.text, one.place.network, names))
+        # The lines of its files are a part of what it says: they go where that goes, and when it goes.
+        return with_files(one) if isinstance(one, Incoming) else one
 
     async def _act(self, heard: Heard, said: Said) -> None:
         if await self._commands.pick(heard, heard.message.text.strip()):
@@ -388,9 +353,8 @@ class Intake:
         if isinstance(said, Command) and said.verb.name in OF_ANYBODY:
             await self._commands.run(heard, said)
             return
-        answer = await self._desk.reply(
-            heard, self._desk.manner.texts("said.stranger"), reason="stranger"
-        )
+        text = self._desk.manner.texts("said.stranger")
+        answer = await self._desk.reply(heard, text, reason="stranger", is_public=False)
         key = f"stranger:{heard.person}"
         await self._desk.doors.say_once(key, every_s=DAY_S, answer=answer)
         self._desk.posted()

@@ -1,5 +1,5 @@
 """
-Rooms that the bot has lost, and rooms that were replaced.
+Rooms that the bot has lost, alone or with all of their workspace, and rooms that were replaced.
 
 Rule 1: the goals of a lost room rest, each with the reason, once; nothing more is said in that room. They
         go on when somebody says so, here again or elsewhere.
@@ -94,5 +94,10 @@ class LostRooms:
 
 
 def subject_of(place: Place) -> str:
-    """What an incident of a room is called."""
-    return f"{place.network}:{place.room}"
+    """What an incident of a room is called; without a room, of the workspace."""
+    return f"{place.network}:{place.room or place.workspace}"
+
+
+def subjects_of(place: Place) -> tuple[str, str]:
+    """What is well again when something is said in a place: its room, and its workspace."""
+    return subject_of(place), subject_of(replace(place, room=""))

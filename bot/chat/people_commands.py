@@ -176,7 +176,8 @@ class PeopleCommands:
             return
         if not await self._desk.allow_list.members.is_direct(heard.message.place):
             await doors.void_claim(claims.code_hash(code))
-            answer_once = await self._desk.reply(heard, texts("said.claim.public"))
+            told = texts("said.claim.public")
+            answer_once = await self._desk.reply(heard, told, is_public=False)
             key = f"claim:{heard.person}"
             await doors.say_once(key, every_s=DAY_S, answer=answer_once)
             self._desk.posted()
@@ -184,8 +185,8 @@ class PeopleCommands:
         session = (await self._desk.where(heard)).session
 
         def answer(outcome: Claimed) -> Answer:
-            told = texts(f"said.claim.{outcome}", name=heard.message.speaker.name)
-            return Answer((Note(session, f"reply:{heard.id}", told),), (heard.id,))
+            told_claim = texts(f"said.claim.{outcome}", name=heard.message.speaker.name)
+            return Answer((Note(session, f"reply:{heard.id}", told_claim),), (heard.id,))
 
         outcome = await doors.claim(claims.code_hash(code), heard.person, answer)
         if outcome == "taken":
@@ -212,7 +213,8 @@ class PeopleCommands:
             ),
             f"access:{subject_word(who)}",
         )
-        answer = await self._desk.reply(heard, texts("said.access.asked"), card)
+        told = texts("said.access.asked")
+        answer = await self._desk.reply(heard, told, card, is_public=False)
         key = f"access:{heard.person}:{place.network}:{place.workspace}:{place.room}"
         await self._desk.doors.say_once(key, every_s=DAY_S, answer=answer)
         self._desk.posted()

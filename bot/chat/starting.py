@@ -6,14 +6,19 @@ Rule 1: a message opens one goal, however often it is read; so does a message th
 Rule 2: a goal lives in the thread in which it is asked for; where one lives there already, in a new
         thread, whose first message links back; else in the thread that hangs under the message that
         asked. Where a room has no threads, it lives in the main timeline, one at a time.
+Rule 3: what is asked for by no message gets a thread that begins with one of ours. Where the bot is not in
+        the room, and may not enter, nothing begins: whoever asked is told, and what they asked is kept.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from bot.chat.abilities import is_unseen
 from bot.chat.desk import Desk, Told
-from bot.chat.heard import Heard, goal_id
+from bot.chat.heard import Heard, goal_id_in
+from bot.chat.parse import NAME
+from bot.chat.replies import AGAIN
 from bot.chat.views import one_line
 from bot.errors import Refused
 from bot.goals.events import GoalOpened
@@ -34,29 +39,44 @@ class Starting:
         self._desk = desk
 
     async def start(
-        self, heard: Heard, objective: Content, *, under: str = "", goal: str = ""
+        self,
+        heard: Heard,
+        objective: Content,
+        *,
+        under: str = "",
+        goal: str = "",
+        budget: Budget | None = None,
     ) -> None:
-        """Open a goal. `under`: the message that it hangs under, `goal`: its id, where not by `heard`.
+        """Open a goal.
+
+        Args:
+            under: the message that it hangs under, where not under `heard`.
+            goal: its id, where not that of what `heard` opens.
+            budget: where it is not the room's.
 
         Raises:
             Refused: goals are off there, or one is live where there can be one only.
         """
         self.refuse_where_off(heard)
+        if await self._is_shut_out(heard):
+            return
         place = heard.message.place
-        thread = heard.thread or await self._desk.rooms.begin(_home(heard, under))
+        thread = await self._thread(heard, under)
         if thread.goal and not place.thread:
             if not heard.room.threads:
                 raise Refused("The room has one goal at a time.", code="room_busy")
             thread = await self._desk.rooms.begin(_home(heard, under))
         elif thread.goal:
-            thread = await self._desk.rooms.begin_new(replace(place, thread=""), under or heard.id)
-        opened = self.opened(heard, thread, objective, self._desk.budget_in(heard.message.place))
+            thread = await self._desk.rooms.begin_new(_main(place), under or heard.name)
+        opened = self.opened(heard, thread, objective, budget or self._desk.budget_in(place))
         await self.open(heard, replace(opened, goal=goal or opened.goal), objective)
 
     async def ask(self, heard: Heard, text: str) -> None:
         """An ordinary turn; its answer is posted when it ends."""
-        content = Content(text, heard.person)
-        thread = heard.thread or await self._desk.rooms.begin(_home(heard))
+        if await self._is_shut_out(heard):
+            return
+        content = Content(text, heard.person, heard.of)
+        thread = await self._thread(heard)
         opened = self.opened(heard, thread, content, ASK_BUDGET)
         await self.open(heard, replace(opened, kind="ask"), content)
 
@@ -67,6 +87,9 @@ class Starting:
         desk = self._desk
         told = await desk.told_held(heard, opened.session, opened.owner, told)
         reply = await desk.told_reply(heard, told)
+        if reply is not None and is_unseen(heard.message):
+            # It stands nowhere: what is answered belongs to what it begins.
+            reply = replace(reply, session=opened.session)
         root = await self._root(opened, content)
         applied = await desk.journal.open(opened, (content,), (heard.id,), reply, root)
         desk.taken(heard.message, applied.goal)
@@ -76,7 +99,7 @@ class Starting:
     def opened(self, heard: Heard, thread: Thread, content: Content, budget: Budget) -> GoalOpened:
         """A goal of whoever said it, with that objective."""
         return GoalOpened(
-            goal=goal_id(heard.message),
+            goal=goal_id_in(heard.message.place, heard.name),
             session=thread.session,
             number=0,
             owner=heard.person,
@@ -89,13 +112,30 @@ class Starting:
         if not heard.room.goals:
             raise Refused("Goals are off in this room.", code="goals_off")
 
+    async def _is_shut_out(self, heard: Heard) -> bool:
+        """Whether the bot cannot speak where something is asked for; then whoever asks is told."""
+        desk, place = self._desk, heard.message.place
+        if not is_unseen(heard.message) or await desk.allow_list.members.enter(_main(place)):
+            return False
+        await desk.answer(
+            heard, desk.manner.texts("said.shut_out", name=NAME), reason=f"{AGAIN}:{heard.name}"
+        )
+        return True
+
+    async def _thread(self, heard: Heard, under: str = "") -> Thread:
+        """Where it begins: in the thread in which it is asked for, or in a new one."""
+        if is_unseen(heard.message) and not under and heard.room.threads:
+            return await self._desk.rooms.begin_new(_main(heard.message.place), heard.name)
+        return heard.thread or await self._desk.rooms.begin(_home(heard, under))
+
     async def _root(self, opened: GoalOpened, content: Content) -> Callable[[Applied], str]:
         """The first message of a thread that begins with one of ours."""
         texts, owner = self._desk.manner.texts, await self._desk.mention(opened.owner)
 
         def said(applied: Applied) -> str:
             goal, what = self._desk.name(applied.goal), one_line(content.text, ROOT_CHARS)
-            return texts("root.goal", goal=goal, owner=owner, objective=what)
+            key = "root.goal" if applied.goal.kind == "goal" else "root.ask"
+            return texts(key, goal=goal, owner=owner, objective=what)
 
         return said
 
@@ -106,3 +146,8 @@ def _home(heard: Heard, under: str = "") -> Place:
     if place.thread or not heard.room.threads:
         return place
     return replace(place, thread=under or heard.id)
+
+
+def _main(place: Place) -> Place:
+    """The main timeline of the place's room."""
+    return replace(place, thread="")

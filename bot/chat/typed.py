@@ -46,7 +46,9 @@ def as_read(text: str, network: Network, names: Names) -> str:
     name = names.get(network, COMMAND)
     if name == COMMAND:
         return text
-    return re.sub(rf"^(\s*[/!]){re.escape(name)}(?=\s|$)", rf"\g<1>{COMMAND}", text, flags=re.I)
+    return re.sub(
+        rf"^(\s*[/!]){re.escape(name)}(?=\s|$)", rf"\g<1>{COMMAND}", text, flags=re.IGNORECASE
+    )
 
 
 def _typed(place: Place, names: Names) -> str:

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 from bot.chat.amounts import LEAST_NANO_USD, count, spent, spent_of, usd
 from bot.chat.facts import Facts, Manner
+from bot.chat.parse import COMMAND
 from bot.chat.posts import asked, reason
 from bot.chat.status import shown_state, status
 from bot.chat.times import clock_time
@@ -14,6 +15,7 @@ from bot.goals.events import Event
 from bot.goals.goal import Goal, State
 from bot.goals.limits import LEAST_BUDGET_TOKENS
 from bot.goals.money import Budget, Usage
+from bot.ports.chat import Network
 from bot.ports.journal import Line, Task
 from bot.ports.plain import TASK_GLYPHS, options, plain
 
@@ -139,8 +141,8 @@ _TOLD = frozenset(
 )  # fmt: skip
 
 
-def help_text(verb: str, manner: Manner) -> str:
-    """All verbs, or one with an example."""
+def help_text(verb: str, manner: Manner, network: Network = "console") -> str:
+    """All verbs, or one with an example, as they are typed on a network."""
     texts = manner.texts
     name = verb.lstrip("/!").lower()
     if name in VERBS and not VERBS[name].is_served:
@@ -154,7 +156,9 @@ def help_text(verb: str, manner: Manner) -> str:
     lines = [
         texts("said.help.line", syntax=one.syntax, help=help_line(one, texts)) for one in served()
     ]
-    return "\n".join([texts("said.help.head"), *lines, "", texts("said.help.foot")])
+    name = manner.commands.get(network, COMMAND)
+    head = texts.first(f"said.help.head.{network}", "said.help.head", name=name)
+    return "\n".join([head, *lines, "", texts("said.help.foot")])
 
 
 def budget_text(budget: Budget, manner: Manner) -> str:

@@ -330,9 +330,9 @@ class OwnerLost:
 
 @dataclass(frozen=True, slots=True)
 class RoomWasLost:
-    """The bot is no longer in its room: it left, was sent away, or the room is gone."""
+    """The bot is no longer in its room: it left, was sent away, or the room is gone, or all of them are."""
 
-    how: Literal["left", "kicked", "banned", "gone"]
+    how: Literal["left", "kicked", "banned", "gone", "uninstalled"]
     by: str = ""
     """Who did it; empty where nobody says."""
     note: str = ""

@@ -15,8 +15,10 @@ from bot.chat.texts.english_money import MONEY
 from bot.chat.texts.english_networks import NETWORKS
 from bot.chat.texts.english_operations import OPERATIONS
 from bot.chat.texts.english_people import PEOPLE
+from bot.chat.texts.english_presses import PRESSES
 from bot.chat.texts.english_rooms import ROOMS
 from bot.chat.texts.english_upkeep import UPKEEP
+from bot.chat.texts.english_windows import WINDOWS
 
 DEFAULT: Final = "en"
 ENGLISH: Final[Mapping[str, str]] = {
@@ -26,8 +28,10 @@ ENGLISH: Final[Mapping[str, str]] = {
     **NETWORKS,
     **OPERATIONS,
     **PEOPLE,
+    **PRESSES,
     **ROOMS,
     **UPKEEP,
+    **WINDOWS,
 }
 """The complete language, which the others are measured against."""
 CATALOGUE: Final[Mapping[str, Mapping[str, str]]] = {DEFAULT: ENGLISH}

@@ -35,7 +35,7 @@ class Wants:
 def wants(bench: Bench) -> Wants:
     wants = Wants(bench)
     bench.desk = replace(bench.desk, forgetting=wants)  # type: ignore[arg-type]
-    bench.intake = Intake(bench.desk, bench.intake._roles)
+    bench.intake = Intake(bench.desk, bench.allow_list.of)
     return wants
 
 

@@ -1,0 +1,145 @@
+"""
+Answers that are given under a decision's card: by a reaction, a press, or in words.
+
+Rule 1: each is the exact word, no more: the same rights, and too late where the word would be.
+Rule 2: it answers the decision of that card and no other, whichever is open meanwhile.
+Rule 3: who comes too late is told who was there before, where somebody was.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bot.chat import answers
+from bot.chat.cards import closed, number_in
+from bot.chat.commands import Commands
+from bot.chat.desk import Desk
+from bot.chat.facts import Facts
+from bot.chat.heard import Heard
+from bot.chat.posts import words_of
+from bot.errors import Refused
+from bot.goals.goal import Decision, Goal, State
+from bot.ports.journal import content_hash
+from bot.ports.mail import Posted, Thread
+
+CARDS: Final = frozenset({"decision", "reminder"})
+"""Kinds of posts under which a decision is answered."""
+Answering = Callable[[Heard, Goal, answers.Answer], Awaitable[None]]
+Gathering = Callable[[Goal], Awaitable[Facts]]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A decision, open or not, of a goal as it is now."""
+
+    goal: Goal
+    decision: Decision
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be answered still."""
+        now = self.goal.decision
+        return now is not None and now.number == self.decision.number and not now.answered
+
+
+class Deciding:
+    """Finds the decision of a card, and answers it."""
+
+    def __init__(self, desk: Desk, commands: Commands, answer: Answering, facts: Gathering) -> None:
+        """`answer`: commits an answer to a decision; `facts`: what is known of a goal."""
+        self._desk = desk
+        self._commands = commands
+        self._answer = answer
+        self._facts = facts
+
+    async def card(self, goal: Goal, number: int) -> Card | None:
+        """The goal's decision of that number; None where it never had one."""
+        if goal.decision is not None and goal.decision.number == number:
+            return Card(goal, goal.decision)
+        found = closed(await self._desk.journal.history(goal.session), goal.id, number)
+        return Card(goal, found.decision) if found else None
+
+    async def card_of(self, posted: Posted) -> Card | None:
+        """The decision of a card that was posted."""
+        goal = await self._desk.journal.goal(posted.goal)
+        return await self.card(goal, number_in(posted.key))
+
+    async def reacted(self, heard: Heard, card: Card, word: str) -> None:
+        """Answer by a reaction that stands for this word."""
+        try:
+            if not card.is_open:
+                raise Refused("That decision is closed.", code="too_late")
+            answer = answers.exact(word, await self._facts(card.goal), self._desk.manner)
+            if answer is None:
+                await self._desk.inbox.handled(heard.id)
+            elif not await self._takes_words_only(heard, card.decision):
+                await self._answer(heard, card.goal, answer)
+            elif await self._commands.may(heard, answers.act_of(card.decision), card.goal):
+                await self._say_exact(heard, card.decision, "said.words_only")
+        except Refused as error:
+            await self._commands.refuse(heard, card.goal, error)
+
+    async def pressed(self, heard: Heard, card: Card, text: str, *, in_words: bool = False) -> None:
+        """Answer by a button, or, `in_words`, by what was filled in: a question takes any."""
+        try:
+            if not card.is_open:
+                raise Refused("That decision is closed.", code="too_late")
+            facts = await self._facts(card.goal)
+            answer = answers.exact(text, facts, self._desk.manner)
+            if answer is None and in_words:
+                answer = answers.in_words(text, facts, replies_to_card=True)
+            if answer is not None:
+                await self._answer(heard, card.goal, answer)
+            elif card.decision.kind == "question":
+                # Asked by a turn that goes on: no card of it is to be seen.
+                raise Refused("That decision is not open.", code="too_late")
+            elif await self._commands.may(heard, answers.act_of(card.decision), card.goal):
+                await self._say_exact(heard, card.decision, "said.exact_only")
+        except Refused as error:
+            if error.code != "too_late" or not await self._told_by_whom(heard, card, text):
+                await self._commands.refuse(heard, card.goal, error)
+
+    async def _told_by_whom(self, heard: Heard, card: Card, text: str) -> bool:
+        """Say who has answered it; nothing to whoever says again what they have said."""
+        number = card.decision.number
+        found = closed(await self._desk.journal.history(card.goal.session), card.goal.id, number)
+        if found is None or not found.by:
+            return False
+        there = await self._desk.journal.contents(card.goal.session, (found.answer,))
+        answer = there.get(found.answer, "")
+        if found.by == heard.person and await self._means(card, text, found.answer):
+            await self._desk.inbox.handled(heard.id)
+            return True
+        values = {
+            "name": await self._desk.mention(found.by),
+            "number": number,
+            "goal": self._desk.name(card.goal),
+            "answer": answer,
+        }
+        key = "said.too_late_by" if answer else "said.too_late_by.bare"
+        await self._commands.complain(heard, self._desk.manner.texts(key, **values))
+        return True
+
+    async def _means(self, card: Card, text: str, answer: str) -> bool:
+        """Whether a text says the answer of that hash to the decision."""
+        open_again = replace(card.goal, decision=replace(card.decision, answered=False))
+        facts = replace(
+            await self._facts(card.goal), goal=replace(open_again, state=State.DECIDING)
+        )
+        meant = answers.exact(text, facts, self._desk.manner)
+        return answer == content_hash(meant.text if meant else text)
+
+    async def _takes_words_only(self, heard: Heard, decision: Decision) -> bool:
+        if decision.kind != "approval":
+            return False
+        return not await self._desk.allow_list.approves_by_reaction(heard.message.place)
+
+    async def _say_exact(self, heard: Heard, decision: Decision, key: str) -> None:
+        yes, no = words_of(decision.kind, self._desk.manner)
+        shown = {"yes": yes[0], "no": no[0], "number": decision.number}
+        await self._commands.complain(heard, self._desk.manner.texts(key, **shown))
+
+
+def near(heard: Heard, posted: Posted, goal: Goal) -> Heard:
+    """A message as if it were said in the thread of a goal, about it."""
+    return replace(heard, thread=Thread(posted.session, posted.place, goal.id), goal=goal)
