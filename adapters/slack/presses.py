@@ -22,6 +22,8 @@ LABEL_MOST: Final = 75
 """https://docs.slack.dev/reference/block-kit/block-elements/button-element"""
 VERB_MOST: Final = 1_000
 PAGES_MOST: Final = 10_000
+UNREAD: Final = "?"
+"""What a press says that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ def press_of(value: object) -> Press | None:
         return Press(verb, of=of)
     place = place_of(said["w"], said.get("r", ""), said.get("t", ""))
     return None if place is None else Press(verb, place, of)
+
+
+def read_press(value: object) -> Press:
+    """What a value says; of one that is none of ours, the verb `UNREAD`, which is answered and does nothing."""
+    return press_of(value) or Press(UNREAD)
 
 
 def place_of(workspace: str, room: str, thread: str) -> Place | None:
