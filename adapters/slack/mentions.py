@@ -7,7 +7,7 @@ Rule 2: what begins with `!goal` or `//` stays as it was typed, with the bot's n
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -44,7 +44,8 @@ class Names:
     home: str
     """Where somebody belongs of whom nothing is known."""
     people: Mapping[str, Known]
-    channels: Mapping[str, str]
+    channel: Callable[[str], str] = lambda id: ""
+    """The name of a channel; empty where it is not known."""
 
     def person(self, user: str) -> str:
         """Their id: `T01TEST:U01ALICE`."""
@@ -76,7 +77,7 @@ def addressed(text: str, names: Names) -> Addressed:
     stripped = text.strip()
     front = next((one for one in names.us if _begins(stripped, one)), "")
     rest = stripped[stripped.index(">") + 1 :] if front else stripped
-    seen = read(rest, person, lambda id: names.channels.get(id, ""))
+    seen = read(rest, person, names.channel)
     said = seen.text.strip() if front else seen.text
     if front:
         said = said[_end(said) :]

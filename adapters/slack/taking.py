@@ -1,0 +1,223 @@
+"""
+What a payload brings, taken in: who says it and where is found out, then it is stored.
+
+Rule 1: it returns when what came is stored; then it may be acknowledged. If it raises, it is not.
+Rule 2: nobody waits long for a name: what is not known soon is left out, and known the next time.
+Rule 3: a message whose files take long is not acknowledged until they are there. It is stored then, and
+        Slack has sent it again meanwhile: it counts once.
+Rule 4: a channel that several installs see is one room, under the first that saw it.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Final, TypeVar
+
+from adapters.slack import interactions, parse
+from adapters.slack.ear import Ear, Installed
+from adapters.slack.errands import Errands
+from adapters.slack.line import Line, Turn
+from adapters.slack.markup_in import users_in
+from adapters.slack.mentions import Known, Names, addressed
+from adapters.slack.parse import Heard, Hearer
+from adapters.slack.payloads import (
+    Json,
+    authorization,
+    fields,
+    installs_of,
+    text_of,
+    user_id,
+)
+from bot.errors import HeadwayError, Wait
+from bot.ports.chat import Arrival, Incoming, Reacted
+from bot.ports.installs import Install
+
+log = logging.getLogger(__name__)
+
+LOOK_UP_S: Final = 0.8
+"""For names of people, out of the 3 s that Slack waits."""
+READING_S: Final = 1.2
+"""For the message under a reaction, or its files; there is the next time."""
+MENTIONS_MOST: Final = 20
+ROOMS_MOST: Final = 10_000
+AIM: Final = "🎯"
+T = TypeVar("T")
+
+
+class NotYet(Wait):
+    """It is stored when all of it is there, and not acknowledged before."""
+
+
+class Taking:
+    """Takes payloads in."""
+
+    def __init__(
+        self, ear: Ear, installed: Installed, line: Line, errands: Errands, now: Callable[[], float]
+    ) -> None:
+        self._ear, self._installed, self._line = ear, installed, line
+        self._errands, self._now = errands, now
+        self._us: set[str] = set()
+        self._rooms: OrderedDict[str, str] = OrderedDict()
+
+    async def event(self, body: Json, turn: Turn) -> Heard | None:
+        """Take an event in; what it was, or None. Raises as `Receive`, and Wait."""
+        event = fields(body.get("event"))
+        hearer = await self.hearer(
+            body, parse.room_of(body), parse.users_of(body), parse.us_in(body)
+        )
+        if hearer is None:
+            return None
+        self._ear.on_event(hearer.workspace, event)
+        heard = parse.parse(body, hearer)
+        if heard is None or not await self._counts(heard):
+            return None
+        await self._store(turn, await self._whole(heard, hearer, turn))
+        return heard
+
+    async def command(self, body: Json, turn: Turn) -> None:
+        """Take a slash command in. Raises as `event`."""
+        hearer = await self._hearer_of(body)
+        said = interactions.command(body, hearer, self._now()) if hearer else None
+        if said is not None:
+            await self._store(turn, said)
+
+    async def presses(self, body: Json) -> tuple[Incoming, ...]:
+        """What presses say; they are not stored yet. Raises HeadwayError."""
+        hearer = await self._hearer_of(body)
+        return interactions.presses(body, hearer, self._now()) if hearer else ()
+
+    async def shortcut(self, body: Json) -> Incoming | None:
+        """What a shortcut says; it is not stored. Raises HeadwayError."""
+        hearer = await self._hearer_of(body)
+        return interactions.shortcut(body, hearer, self._now()) if hearer else None
+
+    async def store(self, turn: Turn, *arrivals: Arrival) -> None:
+        """Store these. Raises as `Receive`."""
+        await self._store(turn, *arrivals)
+
+    async def hearer(
+        self, body: Json, room: str, who: tuple[str, str], us: str = ""
+    ) -> Hearer | None:
+        """What is known where a payload is from; None where the app is not installed.
+
+        Args:
+            room: its channel, or empty.
+            who: the user who did it, and a text in which others may be mentioned.
+            us: our own user there, as the payload tells it.
+
+        Raises:
+            HeadwayError: it cannot be looked up for the moment.
+        """
+        install = await self._installed.among(installs_of(body))
+        if install is None:
+            log.info("Something of a workspace where the app is not installed is dropped.")
+            return None
+        self._us |= {install.bot_user, us} - {""}
+        home = install.organisation or install.workspace
+        workspace = await self._workspace(install, room)
+        people = await self._people(install.workspace, who)
+        names = Names(frozenset(self._us), home, people, partial(self._ear.room_name, workspace))
+        return Hearer(workspace, names, _teams(body, install), text_of(body.get("api_app_id")))
+
+    async def _hearer_of(self, body: Json) -> Hearer | None:
+        room, who = interactions.room_in(body), interactions.users_in(body)
+        return await self.hearer(body, room, who)
+
+    async def _workspace(self, install: Install, room: str) -> str:
+        """The install under which a channel is known, as long as it is there."""
+        if not room:
+            return install.workspace
+        known = self._rooms.get(room) or await self._ear.workspace_of(room)
+        if known and known != install.workspace:
+            other = await self._installed.among((known,))
+            known = known if other is not None else ""
+        self._rooms[room] = known or install.workspace
+        self._rooms.move_to_end(room)
+        while len(self._rooms) > ROOMS_MOST:
+            self._rooms.popitem(last=False)
+        return self._rooms[room]
+
+    async def _people(self, workspace: str, who: tuple[str, str]) -> Mapping[str, Known]:
+        user, text = who
+        mentioned = users_in(text)[:MENTIONS_MOST] if "<@" in text else ()
+        users = frozenset({user, *mentioned} - {""} - self._us)
+        if not users:
+            return {}
+        found = await _soon(self._ear.people(workspace, users), LOOK_UP_S)
+        return found or {}
+
+    async def _counts(self, heard: Heard) -> bool:
+        """Whether it is heard: another bot only where it is listed."""
+        if not heard.is_bot:
+            return True
+        return await self._ear.is_listed(heard.arrival.place, heard.arrival.speaker)
+
+    async def _whole(self, heard: Heard, hearer: Hearer, turn: Turn) -> Arrival:
+        """The arrival with all that belongs to it. Raises NotYet where that is not there soon."""
+        one = heard.arrival
+        if isinstance(one, Reacted) and one.emoji == AIM:
+            asked = self._ear.message(hearer.workspace, one.to)
+            message = await _soon(asked, READING_S)
+            return replace(one, text=_says(message or {}, hearer))
+        if isinstance(one, Incoming) and heard.files:
+            return await self._with_files(one, heard, turn)
+        return one
+
+    async def _with_files(self, message: Incoming, heard: Heard, turn: Turn) -> Incoming:
+        coming = asyncio.ensure_future(self._ear.with_files(message, heard.files))
+        try:
+            async with asyncio.timeout(READING_S):
+                return await asyncio.shield(coming)
+        except TimeoutError:
+            self._line.leave(turn)
+            name = f"the files of {message.id}"
+            if not self._errands.start(name, self._later(coming)):
+                coming.cancel()
+            raise NotYet(f"The files of {message.id} are not there yet.") from None
+        except asyncio.CancelledError:
+            coming.cancel()
+            raise
+
+    async def _later(self, coming: Awaitable[Incoming]) -> None:
+        """Store a message when its files are there."""
+        message = await coming
+        turn = self._line.enter()
+        try:
+            await self._line.store(turn, message)
+        finally:
+            self._line.leave(turn)
+
+    async def _store(self, turn: Turn, *arrivals: Arrival) -> None:
+        await self._line.store(turn, *arrivals)
+
+
+async def _soon(asked: Awaitable[T], limit_s: float) -> T | None:
+    """What is known in time; None where it is not."""
+    try:
+        async with asyncio.timeout(limit_s):
+            return await asked
+    except (TimeoutError, HeadwayError) as error:
+        log.debug("Not known in time: %s", error)
+        return None
+
+
+def _teams(body: Json, install: Install) -> frozenset[str]:
+    """Ids under which the install's own people come."""
+    found = {install.workspace, install.organisation}
+    by, team = authorization(body), fields(body.get("team"))
+    if install.organisation:
+        if user_id(by.get("enterprise_id")) == install.organisation:
+            found.add(user_id(by.get("team_id")))
+        if user_id(team.get("enterprise_id")) == install.organisation:
+            found.add(user_id(team))
+    return frozenset(found - {""})
+
+
+def _says(message: Json, hearer: Hearer) -> str:
+    """What the message under a reaction says; empty of what we said ourselves, which is known."""
+    if not message or parse.is_ours(message, hearer):
+        return ""
+    return addressed(text_of(message.get("text")), hearer.names).text
