@@ -1,8 +1,10 @@
 """What former releases left is brought to today's schema, with rows in it, on both databases."""
 
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,12 @@ import pytest
 from adapters.clock import WallClock
 from adapters.store import schema, upkeep
 from adapters.store.copies import nobody
-from adapters.store.open import open_store
+from adapters.store.open import Store, open_store
 from bot.errors import StoreUnusable
 from bot.goals.limits import LIMITS
 from bot.goals.machine import replay
-from tests.adapters.store.releases.kept import RELEASES, kept, load, unpack
+from bot.ports.chat import Place, Speaker, Unreacted
+from tests.adapters.store.releases.kept import RELEASES, WHO, kept, load, unpack
 from tests.peers.postgres import Postgres
 
 STATES = {
@@ -157,8 +160,33 @@ async def _checked(
             assert replay(journal) == row.goal == trace.goal
             states[names[row.goal.session]] = row.goal.state.value
         assert await store.restores.report() is None
-        assert len(await store.inbox.waiting()) > 0
+        waiting = [row.message for row in await store.inbox.waiting()]
+        assert len(waiting) > 0
+        assert {(one.via, one.form, one.way_back) for one in waiting} == {("message", (), "")}
+        if release >= "0003":
+            await _check_networks(store)
     return states
+
+
+async def _check_networks(store: Store) -> None:
+    """What came on Matrix is as it was, and is gone on with."""
+    house, ann = Place("matrix", "@bot:example.org", "!house"), Speaker("@ann:example.org", WHO)
+    [due] = await store.outbox.claim("matrix", limit=9)
+    asked, [sealed] = (
+        await store.doors.heeded("$asked"),
+        await store.positions.sealed("matrix", house.workspace),
+    )
+    undone = Unreacted(house, ann, "👍", "$asked", time.time())
+    stored = [await store.inbox.receive_all((undone,)) for _ in range(2)]
+
+    assert (due.key, due.place, due.only_for) == (
+        "reply:$asked", replace(house, thread="$asked"), "",
+    )  # fmt: skip
+    assert asked is not None
+    assert [file.name for file in asked.message.files] == ["plan.txt"]
+    assert await store.positions.position("matrix", house.workspace) == "s1"
+    assert sealed.id == "$sealed"
+    assert stored == [1, 0]
 
 
 def _rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:

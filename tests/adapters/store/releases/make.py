@@ -9,6 +9,7 @@ Rule: what is kept was written by the release itself, and nothing in it names a 
       (of the machine's name only the leases tell: there it is replaced).
 """
 
+import asyncio
 import gzip
 import json
 import os
@@ -20,13 +21,19 @@ import sys
 import tempfile
 import time
 from contextlib import closing
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from adapters.clock import WallClock
 from adapters.console.parse import SaidLine, room
 from adapters.console.room import RoomFile, room_path
+from adapters.store.open import open_store
 from adapters.store.schema import HEAD
-from bot.ports.chat import Incoming, Speaker
+from bot.goals.limits import LIMITS
+from bot.ports.chat import Attachment, Incoming, Place, Reacted, Speaker
+from bot.ports.positions import Position, Sealed
 from tests.journeys.bot import Bot, Thread
 from tests.peers.messages_api import started
 
@@ -64,10 +71,32 @@ def main() -> None:
     os.environ.update(LOGNAME=WHO, TZ="UTC")
     with tempfile.TemporaryDirectory() as folder, started() as api:
         bot = Bot(Path(folder) / "state", {"base_url": api.url, "api_key": api.key, **SETTINGS})
+        asyncio.run(_heard_elsewhere(bot.folder))
         bot.start()
         threads = _brought_there(bot)
         _killed_in_the_middle(bot)
         _keep(bot, threads, Path(out))
+
+
+async def _heard_elsewhere(state_dir: Path) -> None:
+    """A room of Matrix, whose bot is not there: what came with files and sealed, and an answer."""
+    house, ann = Place("matrix", "@bot:example.org", "!house"), Speaker("@ann:example.org", WHO)
+    file = Attachment("plan.txt", "text/plain", 4, sha256(b"plan").hexdigest())
+    sealed = Sealed("$sealed", "!house", "key", '{"type": "m.room.encrypted"}', time.time())
+    asked = Incoming("$asked", house, ann, "what is planned", time.time(), files=(file,))
+    arrivals = (
+        asked,
+        Incoming("$aside", house, ann, "not you", time.time(), is_aside=True),
+        Reacted("$nod", house, ann, "👍", asked.id, time.time()),
+    )
+    async with open_store(
+        "sqlite:///headway.db", clock=WallClock(), limits=LIMITS, state_dir=state_dir
+    ) as store:
+        await store.inbox.receive_all(
+            arrivals, Position("matrix", house.workspace, "s1", sealed=(sealed,))
+        )
+        thread = await store.rooms.begin(replace(house, thread=asked.id))
+        await store.outbox.say(thread.session, f"reply:{asked.id}", "nothing yet", (asked.id,))
 
 
 def _brought_there(bot: Bot) -> dict[str, Thread]:
@@ -96,6 +125,8 @@ def _killed_in_the_middle(bot: Bot) -> None:
     end = time.monotonic() + 30
     while True:
         bot.process.send_signal(signal.SIGSTOP)
+        # What its threads are in the middle of ends first.
+        time.sleep(0.02)
         if all(_counted(bot)):
             break
         assert time.monotonic() < end, "The process was never in the middle of it: run this again."
@@ -110,7 +141,7 @@ def _counted(bot: Bot) -> list[int]:
     with closing(sqlite3.connect(f"file:{bot.folder / 'headway.db'}?mode=ro", uri=True)) as found:
         queries = (
             "SELECT count(*) FROM inbox WHERE state = 'waiting'",
-            "SELECT count(*) FROM outbox WHERE state = 'pending' AND kind = 'reply'",
+            "SELECT count(*) FROM outbox WHERE state = 'pending' AND key LIKE 'reply:flood%'",
             "SELECT count(*) FROM outbox WHERE state = 'claimed' AND kind = 'reply'",
         )
         return [found.execute(query).fetchone()[0] for query in queries]
