@@ -11,7 +11,9 @@ from bot.chat.people_words import read_subject
 from bot.ports.chat import Place
 from bot.ports.people import Subject
 
-_WORDS: Final = re.compile(r"(\S*?)(?:\s*:\s+|\s+because\s+|$)(.*)", re.DOTALL | re.IGNORECASE)
+_WORDS: Final = re.compile(
+    r"(<@[^<>]*>|\S*?)(?:\s*:\s+|\s+because\s+|$)(.*)", re.DOTALL | re.IGNORECASE
+)
 WHY_CHARS: Final = 200
 
 

@@ -79,7 +79,8 @@ class HoldCommands:
         found = await holds.named("person", f"{subject.network}:{subject.id}")
         if len(found) != 1:
             raise BadInput(texts("bad.nobody", name=f"@{subject.id.lstrip('@')}"))
-        return found[0].scope, texts("held.person", name=found[0].name.partition(":")[2])
+        name = subject.name or found[0].name.partition(":")[2]
+        return found[0].scope, texts("held.person", name=name)
 
     @property
     def _holds(self) -> Holds:

@@ -11,7 +11,7 @@ from typing import Final
 from bot.chat.desk import Commit, Desk
 from bot.chat.heard import Heard
 from bot.chat.parse import Command
-from bot.chat.people_words import read_subject, shown
+from bot.chat.people_words import read_subject, refuse_mere_names, shown
 from bot.chat.rights import Act, may
 from bot.errors import BadInput, Refused
 from bot.goals.events import OwnerChanged
@@ -44,6 +44,7 @@ class Ownership:
         subject = read_subject(command.text, heard.message.place)
         if subject is None or subject.kind != "person":
             raise BadInput(texts("bad.owner"))
+        refuse_mere_names(subject, heard.message.place, texts)
         to = await self._person(subject)
         if to == goal.owner:
             raise Refused("It is theirs already.", code="own_already")
@@ -125,4 +126,4 @@ class Ownership:
         for entry in self._desk.allow_list.register.entries:
             if entry.subject.is_same(subject) and entry.subject.name:
                 return entry.subject.name
-        return subject.id
+        return subject.name or subject.id

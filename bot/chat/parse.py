@@ -286,6 +286,9 @@ def _spent(verb: Verb, after: str) -> Command | None:
     scope, _, name = rest.partition(" ")
     if goal is not None:
         return None if rest else Command(verb, goal)
+    named = read_subject(name.strip(), _NOWHERE)
+    if scope.lower() == "person" and named is not None and named.name:
+        return Command(verb, text=f"person {named.name}")
     if scope.lower() == "person" and len(name.split()) == 1:
         return Command(verb, text=f"person {name.strip()}")
     return Command(verb, text=rest.lower()) if rest.lower() in _SCOPES else None

@@ -2,8 +2,9 @@
 How people, groups and roles are written: `@ben approver here`, `server:example.org`. Pure.
 
 `@ben` is somebody by their name or id on this network (on Matrix: of the bot's own server),
-`@ben:example.org` is of Matrix, `room:NAME` are the members of a room, `server:NAME` all people of a
-Matrix server, `group:ID` a Slack user group.
+`@ben:example.org` is of Matrix, `<@T01:U01|Ben>` a mention in Slack, by team or enterprise and user;
+`room:NAME` are the members of a room, `server:NAME` all people of a Matrix server, `group:ID` a Slack
+user group.
 """
 
 import re
@@ -15,10 +16,15 @@ from bot.chat.texts import Texts
 from bot.errors import BadInput
 from bot.ports.chat import Place
 from bot.ports.people import ROLES, Role, Subject
+from bot.ports.plain import unmarked
 
 HERE: Final = "here"
 _PERSON: Final = re.compile(r"@([^\s@]{1,120})")
-_SLACK: Final = re.compile(r"<@([A-Z0-9]{2,32})(?:\|[^>]*)?>")
+_SLACK: Final = re.compile(r"<@((?:[TE][A-Z0-9_]{1,63}:)?[A-Z0-9_]{2,64})(?:\|([^<>]*))?>")
+_SLACK_ID: Final = re.compile(r"@((?:[TE][A-Z0-9_]{1,63}:)?[UW][A-Z0-9_]{1,63})")
+"""The same without Slack's marks, as an operator types it."""
+_WORD: Final = re.compile(r"<@[^<>\s][^<>]*>|\S+")
+"""A word, or a mention with the name that stands in it."""
 _OTHER: Final = re.compile(r"(room|server|group):(\S{1,120})")
 _EVERYBODY: Final = frozenset({"all", "channel", "everybody", "everyone", "here", "room"})
 _WORDS_MOST: Final = 4
@@ -38,7 +44,8 @@ class EntryWords:
 def read_subject(word: str, place: Place) -> Subject | None:
     """Whom a word names, seen from a place; None where it names nobody."""
     if match := _SLACK.fullmatch(word):
-        return Subject("person", "slack", match[1])
+        name = unmarked(match[2] or "").strip()
+        return Subject("person", "slack", _whole(match[1], place), name=name)
     if match := _OTHER.fullmatch(word):
         kind, id = match[1], match[2]
         if kind == "room":
@@ -46,6 +53,8 @@ def read_subject(word: str, place: Place) -> Subject | None:
         if kind == "server":
             return Subject("server", "matrix", id)
         return Subject("group", "slack", id)
+    if place.network == "slack" and (match := _SLACK_ID.fullmatch(word)):
+        return Subject("person", "slack", _whole(match[1], place))
     match = _PERSON.fullmatch(word)
     if match is None or not word.isprintable():
         # What cannot be seen would let one name pass for another.
@@ -86,13 +95,20 @@ def refuse_everybody(subject: Subject, texts: Texts) -> None:
         raise BadInput(texts("bad.everybody", name=shown(subject)))
 
 
+def refuse_mere_names(subject: Subject, place: Place, texts: Texts) -> None:
+    """Raise BadInput for `@ben` in Slack, where a name that is typed is nobody's."""
+    is_name = subject.kind == "person" and place.network == subject.network == "slack"
+    if is_name and not _SLACK.fullmatch(subject_word(subject)):
+        raise BadInput(texts("bad.not_a_mention", name=shown(subject)))
+
+
 def read_entry(text: str, place: Place, texts: Texts) -> EntryWords | None:
     """What follows `allow`, or None where that is rather an objective.
 
     Raises:
-        BadInput: it is an entry with a role that is none, or of everybody.
+        BadInput: it is an entry with a role that is none, of everybody, or of a mere name.
     """
-    words = text.split()
+    words = _WORD.findall(text)
     removes = bool(words) and words[0].lower() == "remove"
     if words and words[0].lower() in ("add", "remove"):
         words = words[1:]
@@ -101,6 +117,7 @@ def read_entry(text: str, place: Place, texts: Texts) -> EntryWords | None:
         return None
     if not removes:
         refuse_everybody(subject, texts)
+        refuse_mere_names(subject, place, texts)
     role: Role | None = None
     is_here = False
     for word in (word.lower() for word in words[1:]):
@@ -111,3 +128,9 @@ def read_entry(text: str, place: Place, texts: Texts) -> EntryWords | None:
         else:
             raise BadInput(texts("bad.role", word=word, roles=texts("list_of").join(ROLES)))
     return EntryWords(subject, role, is_here, removes)
+
+
+def _whole(id: str, place: Place) -> str:
+    """Somebody's id with their team's, which is the place's where it was not given."""
+    is_bare = ":" not in id and place.network == "slack" and place.workspace
+    return f"{place.workspace}:{id}" if is_bare else id

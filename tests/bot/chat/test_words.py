@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from adapters.console.parse import room
 from bot.chat.facts import Manner
+from bot.chat.hold_words import read_hold
+from bot.chat.parse import Command, parse
 from bot.chat.people_words import EntryWords, read_entry, read_subject, shown, subject_word
 from bot.chat.replies import buttons_of
 from bot.chat.room_words import key_named, read_setting, read_value, value_text
@@ -43,7 +45,10 @@ JSON = st.recursive(
         ("@ben", Subject("person", "console", "ben")),
         ("@ben:example.org", Subject("person", "matrix", "@ben:example.org")),
         ("<@U012AB>", Subject("person", "slack", "U012AB")),
-        ("<@U012AB|ben>", Subject("person", "slack", "U012AB")),
+        ("<@U012AB|ben>", Subject("person", "slack", "U012AB", name="ben")),
+        ("<@T1:U012AB|Ben Lee>", Subject("person", "slack", "T1:U012AB", name="Ben Lee")),
+        ("<@T1:U012AB|B\u202eneb>", Subject("person", "slack", "T1:U012AB", name="B�neb")),
+        ("<@T1:U1|<b>>", None),
         ("room:ops", Subject("room", "console", "ops")),
         ("server:example.org", Subject("server", "matrix", "example.org")),
         ("group:S1", Subject("group", "slack", "S1")),
@@ -74,6 +79,42 @@ def test_on_matrix_a_bare_name_is_of_the_bots_own_server(word: str, id: str) -> 
     place = Place("matrix", "@headway:example.org:8448", "!room")
 
     assert read_subject(word, place) == Subject("person", "matrix", id)
+
+
+@pytest.mark.parametrize(
+    ("word", "subject"),
+    [
+        ("<@U1>", Subject("person", "slack", "T1:U1")),
+        ("<@E9:U1>", Subject("person", "slack", "E9:U1")),
+        ("@U1", Subject("person", "slack", "T1:U1")),
+        ("@T2:W1", Subject("person", "slack", "T2:W1")),
+        ("@ben", Subject("person", "slack", "ben")),
+    ],
+)
+def test_in_slack_somebody_is_known_by_team_and_user(word: str, subject: Subject) -> None:
+    assert read_subject(word, SLACK) == subject
+
+
+def test_an_entry_of_slack_takes_a_mention_and_no_mere_name() -> None:
+    words = read_entry("<@T1:U1|Ben Lee> approver here", SLACK, TEXTS)
+
+    assert words == EntryWords(
+        Subject("person", "slack", "T1:U1", name="Ben Lee"), "approver", is_here=True
+    )
+    assert shown(words.subject) == "@Ben Lee"
+    with pytest.raises(BadInput, match="is only a name here"):
+        read_entry("@ben approver", SLACK, TEXTS)
+
+
+def test_a_hold_and_a_bill_take_a_mention_with_a_name_of_two_words() -> None:
+    held = read_hold("<@T1:U1|Ben Lee>: look first", SLACK)
+    said = parse("/goal spend person <@T1:U1|Ben Lee>", TEXTS, in_thread=False)
+
+    assert held is not None
+    assert held.person == Subject("person", "slack", "T1:U1", name="Ben Lee")
+    assert held.why == "look first"
+    assert isinstance(said, Command)
+    assert said.text == "person Ben Lee"
 
 
 @pytest.mark.parametrize("word", ["@ben", "@b:example.org", "<@U1>", "server:x.org", "group:S1"])
