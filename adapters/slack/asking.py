@@ -5,12 +5,14 @@ Rule: a token goes into a call and nowhere else; what is raised names none.
 """
 
 import asyncio
+import base64
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.slack.calling import proxy_for
 from adapters.slack.errors import translated
@@ -43,11 +45,25 @@ class Whose:
         return self.organisation if self.is_for_organisation else self.team
 
 
-def web_client(api_url: str) -> AsyncWebClient:
+class OneCallClient(AsyncWebClient):
+    """The SDK's client, whose way to send the app's keys aiohttp is about to drop."""
+
+    async def oauth_v2_access(
+        self, *, client_id: str, client_secret: str, **given: str | None
+    ) -> AsyncSlackResponse:
+        """Exchange a code or a refresh token: https://docs.slack.dev/reference/methods/oauth.v2.access."""
+        known = base64.b64encode(f"{client_id}:{client_secret}".encode()).decode()
+        form = {name: value for name, value in given.items() if value is not None}
+        return await self.api_call(
+            "oauth.v2.access", headers={"Authorization": f"Basic {known}"}, data=form
+        )
+
+
+def web_client(api_url: str) -> OneCallClient:
     """A client without a token; each call has a connection of its own, and is made once."""
     quiet = logging.getLogger(f"{__name__}.sdk")
     quiet.setLevel(logging.INFO)
-    client = AsyncWebClient(base_url=api_url, timeout=int(LIMIT_S), retry_handlers=[], logger=quiet)
+    client = OneCallClient(base_url=api_url, timeout=int(LIMIT_S), retry_handlers=[], logger=quiet)
     client.proxy = proxy_for(api_url)
     return client
 

@@ -127,12 +127,14 @@ class Tokens:
         """Keep a new install. Raises SecretsUnusable, StoreBusy, StoreUnusable."""
         self._learnt(install)
         await self._installs.keep(install)
+        self.troubles.pop(install.workspace, None)
         self._unkept.pop(install.workspace, None)
         self._noted(install.workspace, install)
 
     async def erase(self, workspace: str) -> bool:
         """Erase the tokens of a workspace; False where there are none to erase."""
         async with self._locks[workspace]:
+            self.troubles.pop(workspace, None)
             self._unkept.pop(workspace, None)
             self._read.pop(workspace, None)
             if self.is_single:
