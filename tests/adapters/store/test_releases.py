@@ -58,6 +58,21 @@ async def test_a_former_releases_database_is_kept_beside_and_brought_to_todays_s
         )
 
 
+async def test_a_reaction_that_came_before_the_upgrade_is_taken_away_after_it(
+    tmp_path: Path,
+) -> None:
+    unpack("0003", tmp_path)
+    house, ann = Place("matrix", "@bot:example.org", "!house"), Speaker("@ann:example.org", WHO)
+    undone = Unreacted(house, ann, "👍", "$asked", time.time())
+
+    async with open_store(
+        "sqlite:///headway.db", clock=WallClock(), limits=LIMITS, state_dir=tmp_path
+    ) as store:
+        stored = [await store.inbox.receive_all((undone,)) for _ in range(2)]
+
+    assert stored == [1, 0]
+
+
 @pytest.mark.parametrize("release", RELEASES)
 def test_an_upgrade_that_was_killed_after_its_copy_or_in_it_is_made_again(
     release: str, tmp_path: Path
@@ -170,14 +185,12 @@ async def _checked(
 
 async def _check_networks(store: Store) -> None:
     """What came on Matrix is as it was, and is gone on with."""
-    house, ann = Place("matrix", "@bot:example.org", "!house"), Speaker("@ann:example.org", WHO)
+    house = Place("matrix", "@bot:example.org", "!house")
     [due] = await store.outbox.claim("matrix", limit=9)
     asked, [sealed] = (
         await store.doors.heeded("$asked"),
         await store.positions.sealed("matrix", house.workspace),
     )
-    undone = Unreacted(house, ann, "👍", "$asked", time.time())
-    stored = [await store.inbox.receive_all((undone,)) for _ in range(2)]
 
     assert (due.key, due.place, due.only_for) == (
         "reply:$asked", replace(house, thread="$asked"), "",
@@ -186,7 +199,6 @@ async def _check_networks(store: Store) -> None:
     assert [file.name for file in asked.message.files] == ["plan.txt"]
     assert await store.positions.position("matrix", house.workspace) == "s1"
     assert sealed.id == "$sealed"
-    assert stored == [1, 0]
 
 
 def _rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
