@@ -93,6 +93,7 @@ _HASH: Final = re.compile('"([0-9a-f]{64})"')
 _LOOSE: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
     ("hold", ("scope",), ("by", "why")),
     ("incident", ("id",), ("detail",)),
+    ("install", ("network", "workspace"), ("installed_by", "further")),
     ("secret", ("kind", "name"), ("set_by",)),
     ("attachment", ("owner", "number"), ("name",)),
     ("grant", ("id",), ("rule",)),

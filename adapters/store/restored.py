@@ -6,6 +6,8 @@ Rule 2: no lease of before is ours, and no epoch of before will be reached: what
         still writes is fenced.
 Rule 3: whatever is to be sent may be there already: it is looked up first.
 Rule 4: networks are read anew, as at the first time: what came since the backup is history.
+Rule 5: nothing is answered at an address of before, no installation under way goes on, and nobody has
+        an app in their charge. Where an app is installed is told: its tokens may be others by now.
 """
 
 from dataclasses import dataclass
@@ -48,6 +50,12 @@ _MISS: Final = (
 )
 
 _READ_ANEW: Final = delete(_T["network_position"])
+_ANSWER_NOWHERE: Final = delete(_T["way_back"])
+_INSTALL_NOTHING: Final = delete(_T["install_state"])
+_SERVE_NOTHING: Final = delete(_T["charge"])
+_INSTALLED: Final = select(_T["install"].c.name, _T["install"].c.workspace).order_by(
+    _T["install"].c.network, _T["install"].c.workspace
+)
 _OPEN_NOTHING: Final = delete(_T["sealed_event"])
 
 _IS_HELD: Final = select(queries.HOLD.c.scope).where(queries.HOLD.c.scope == bindparam("of_scope"))
@@ -133,7 +141,8 @@ def settle(tx: Transaction, origin: Origin) -> RestoreReport:
     tx.run(_SETTLE, of_home=origin.home, home=origin.new_home)
     tx.run(_MISS, of_now=now)
     tx.run(_READ_ANEW)
-    tx.run(_OPEN_NOTHING)
+    for nothing in (_OPEN_NOTHING, _ANSWER_NOWHERE, _INSTALL_NOTHING, _SERVE_NOTHING):
+        tx.run(nothing)
     report = _report(tx)
     assert report is not None
     return report
@@ -163,6 +172,7 @@ def _report(reader: Reader) -> RestoreReport | None:
         unhandled=_count(reader, _UNHANDLED),
         missed=_count(reader, _MISSED, of_since=made_at),
         sealed=_count(reader, _SEALED),
+        installs=tuple(f"{name} ({workspace})" for name, workspace in reader.all(_INSTALLED)),
     )
 
 

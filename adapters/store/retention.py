@@ -14,9 +14,12 @@ from sqlalchemy import bindparam, func, select, text
 
 from adapters.store import queries
 from adapters.store.forgotten import EVER, bites, blank_bite, in_bites, refs_of
+from adapters.store.installs import drop_old_states
 from adapters.store.mail_traces import end_mail
 from adapters.store.readers import Readers
 from adapters.store.statements import Reader
+from adapters.store.transaction import Transaction
+from adapters.store.ways_back import drop_lapsed
 from adapters.store.writer import Writer
 from bot.errors import BadInput
 from bot.ports.forgetting import Kept, Step
@@ -69,7 +72,7 @@ class StoreRetention:
 
     async def texts(self, kept: Kept, *, is_dry: bool = False) -> AsyncIterator[Step]:
         """Blank the texts of what ended longer ago, a little at a time."""
-        now = await self._writer.do(lambda tx: tx.now())
+        now = await self._writer.do(partial(_drop_lapsed, is_dry=is_dry))
         for room, until in await self._readers.do(lambda reader: _rooms(reader, kept, now)):
             of = (room, until)
             ended, loose = await self._readers.do(lambda r, of=of: _expired(r, *of))  # type: ignore[misc]
@@ -110,6 +113,15 @@ class StoreRetention:
             if not is_dry:
                 await self._writer.do(in_bites(partial(blank_bite, bite)), lane="forgetting")
             yield Step("text", sum(one.rows for one in bite))
+
+
+def _drop_lapsed(tx: Transaction, *, is_dry: bool) -> float:
+    """Forget what serves for minutes alone; returns the time."""
+    now = tx.now()
+    if not is_dry:
+        drop_lapsed(tx, now)
+        drop_old_states(tx, now)
+    return now
 
 
 def _goals(sessions: Sequence[str], reader: Reader) -> list[str]:

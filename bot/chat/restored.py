@@ -7,6 +7,7 @@ from typing import Final
 from bot.chat.amounts import count, usd
 from bot.chat.texts import Texts
 from bot.chat.times import moment
+from bot.ports.plain import unmarked
 from bot.ports.restored import InFlight, RestoreReport
 
 LINES_MOST: Final = 20
@@ -45,6 +46,9 @@ def _lines(report: RestoreReport, now: float, zone: tzinfo, texts: Texts) -> Ite
         yield texts("restore.missed", count=report.missed)
     if report.sealed:
         yield texts("restore.sealed", count=report.sealed)
+    if report.installs:
+        names = texts("list_of").join(map(unmarked, report.installs))
+        yield texts("restore.installs", names=names)
 
 
 def _goals(numbers: Iterable[int], texts: Texts) -> str:

@@ -39,6 +39,10 @@ _WORDS: Final = {
     "file": ("file in others' workspaces", "files in others' workspaces"),
     "attached": ("file of a message", "files of messages"),
     "sealed": ("message that could not be read", "messages that could not be read"),
+    "form": (
+        "form, or address to answer at, of a message",
+        "forms, or addresses to answer at, of messages",
+    ),
     "note": ("operator's note", "operators' notes"),
     "right": ("right", "rights"),
     "name": ("name", "names"),

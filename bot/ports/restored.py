@@ -59,6 +59,8 @@ class RestoreReport:
     """Occurrences whose time passed since the backup: they are not made up for."""
     sealed: int = 0
     """Secrets; they open with the key that sealed them, which is in no backup."""
+    installs: tuple[str, ...] = ()
+    """Workspaces in which an app is installed, by name and id: their tokens are those of the backup."""
 
 
 class Restores(Protocol):

@@ -27,7 +27,7 @@ from bot.wiring.keys import sealing_of
 from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.operations import Watches, build_watches
 from bot.wiring.sandbox import discreet_sandbox, open_sandbox
-from bot.wiring.secrets import learn_stored
+from bot.wiring.secrets import KnownInstalls, learn_stored
 from bot.wiring.told import Told
 from bot.wiring.upkeep import keep_before
 from bot.wiring.watch import Watch, watching
@@ -134,4 +134,6 @@ async def _opened_store(
     await learn_stored(around.redactor, store.secrets)
     await take_over(store, names)
     told = Told(store.journal)
-    return around.store(replace(store, journal=cast(Any, told))), told
+    installs = KnownInstalls(store.installs, around.redactor)
+    known = replace(store, journal=cast(Any, told), installs=cast(Any, installs))
+    return around.store(known), told

@@ -14,6 +14,8 @@ from adapters.matrix.account import AccountFile
 from adapters.store.look import look
 from adapters.store.reading import open_for_reading
 from bot.errors import HeadwayError, SecretsUnusable
+from bot.ports.chat import Network
+from bot.ports.installs import Install, Installs
 from bot.ports.secrets import Named, Secrets
 from bot.redaction import Redactor
 from bot.settings import Settings
@@ -102,6 +104,39 @@ class SecretDesk:
             self._known = names
         except HeadwayError as error:
             log.warning("Secrets that another process may have set cannot be read: %s", error)
+
+
+class KnownInstalls:
+    """Installs whose tokens are known before they are given on or kept: nothing that passes says one."""
+
+    def __init__(self, installs: Installs, redactor: Redactor) -> None:
+        self._installs, self._redactor = installs, redactor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._installs, name)
+
+    async def installed(self, network: Network) -> tuple[Install, ...]:
+        """As the installs'."""
+        return tuple(map(self._learned, await self._installs.installed(network)))
+
+    async def install(self, network: Network, workspace: str) -> Install | None:
+        """As the installs'."""
+        found = await self._installs.install(network, workspace)
+        return None if found is None else self._learned(found)
+
+    async def keep(self, install: Install) -> None:
+        """As the installs'."""
+        await self._installs.keep(self._learned(install))
+
+    async def renew(self, install: Install) -> bool:
+        """As the installs'."""
+        return await self._installs.renew(self._learned(install))
+
+    def _learned(self, install: Install) -> Install:
+        name = f"{install.network}:{install.workspace}"
+        for value in (install.token, install.refresh_token):
+            self._redactor.learn(name, value)
+        return install
 
 
 def with_secrets(desk: SecretDesk, redactor: Redactor, others: Answer) -> Answer:

@@ -30,5 +30,7 @@ UPKEEP: Final[Mapping[str, str]] = {
     "restore.missed": "Occurrences whose time has passed: {count}. They are not made up for.",
     "restore.sealed": "Sealed secrets: {count}. They open with the key file that sealed them, which is "
     "in no backup.",
+    "restore.installs": "Installed in: {names}. The tokens are those of the backup: one that was renewed "
+    "or revoked since is refused, and that workspace installs the app again.",
     "restore.held": "Nothing runs, fires or is sent until `{program} release`.",
 }
