@@ -125,7 +125,8 @@ def _drop_sealed(ids: Sequence[str], tx: Transaction) -> int:
 def _set_forms(forms: Mapping[str, str], ids: Sequence[str], tx: Transaction) -> int:
     for id in ids:
         tx.run(_SET_FORM, of_id=id, form=forms[id])
-        drop_way_back(tx, id)
+        if not forms[id]:
+            drop_way_back(tx, id)
     return len(ids)
 
 

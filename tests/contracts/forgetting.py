@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -31,6 +31,7 @@ from bot.goals.goal import Goal, Wait
 from bot.goals.limits import DEFAULT_BUDGET
 from bot.ports.chat import Attachment, Incoming, Place, Removed, Speaker
 from bot.ports.forgetting import Kept, Step, Trail, Wanted
+from bot.ports.installs import Install
 from bot.ports.journal import Content, Task, content_hash
 from bot.ports.positions import Position, Sealed
 from bot.ports.words import MARK
@@ -40,6 +41,17 @@ from tests.contracts.stores import SHARED, Bed
 ANN = Speaker("U-MRK-ext", "Ann MRK-name")
 BEN = Speaker("U-ben", "Ben")
 DAY = 86_400.0
+INSTALL = Install(
+    "slack",
+    "T01",
+    "A01",
+    "U01BOT",
+    "Acme",
+    ("commands",),
+    "xoxb-token",
+    installed_by=ANN.id,
+    at=5.0,
+)
 ROOM = "room"
 
 
@@ -139,8 +151,22 @@ async def scene(bed: Bed) -> Scene:
         for who in (ANN, BEN)
     ]
     await bed.inbox.receive_all((), Position("console", "w", "s1", tuple(sealed)))
+    await fill_in(bed, ANN, "MRK-choice")
+    await fill_in(bed, BEN, "with Ann MRK-name \u00e9")
+    await bed.installs.keep(INSTALL)
     ann, ben = [await bed.rooms.person("console", who) for who in (ANN, BEN)]
     return Scene(ann, ben, own, shared)
+
+
+async def fill_in(bed: Bed, who: Speaker, choice: str) -> Incoming:
+    """A form with that choice, which can be answered unseen."""
+    id, form = f"form:{next(bed.ids)}", (("act", "start"), ("choice", choice))
+    message = Incoming(
+        id, Place("console", "w", ROOM), who, "look at this", 5.0, via="form", form=form,
+        way_back=f"https://hooks.example/{who.id}/{id}",
+    )  # fmt: skip
+    await bed.inbox.receive_all((message,))
+    return message
 
 
 async def _question(bed: Bed, goal: Goal, asked: Content) -> None:
@@ -236,6 +262,18 @@ class ForgettingContract:
         assert names == [f"for {MARK}.txt"]
         assert bodies == ['{"sender": "U-ben"}']
         assert await bed.attachments.named() == {content_hash("for Ann MRK-name.txt")}
+
+    async def test_forms_and_ways_back_of_others_stay(self, bed: Bed) -> None:
+        at = await scene(bed)
+
+        counts = await forget(bed, at.ann)
+
+        forms = [dict(row.message.form) for row in await bed.inbox.waiting() if row.message.form]
+        ways = [row[1] for row in (await rows(bed))["way_back"]]
+        assert counts["form"] == 2
+        assert forms == [{"act": "start", "choice": f"with {MARK} \u00e9"}]
+        assert ["/U-ben/" in url for url in ways] == [True]
+        assert await bed.installs.installed("slack") == (replace(INSTALL, installed_by=MARK),)
 
     async def test_the_sums_stand_and_every_journal_replays(self, bed: Bed) -> None:
         at = await scene(bed)
@@ -411,6 +449,26 @@ class RetentionContract:
         assert (counts["attached"], counts["sealed"]) == (2, 1)
         assert await bed.attachments.named() == {content_hash("new.txt")}
         assert await bed.positions.sealed("console", "w") == (new,)
+
+    async def test_a_form_goes_with_what_is_as_old_and_a_way_back_when_it_lapses(
+        self, bed: Bed
+    ) -> None:
+        old = await fill_in(bed, BEN, "the old one")
+        await bed.installs.begin_state("begun and never ended", lasts_s=60)
+        await bed.time.pass_by(91 * DAY)
+        new = await fill_in(bed, BEN, "the new one")
+        await bed.time.pass_by(29 * 60)
+        await tidy(bed, Kept(90))
+        early = [row[0] for row in (await rows(bed))["way_back"]]
+        await bed.time.pass_by(2 * 60)
+
+        await tidy(bed, Kept(90))
+
+        forms = {row.message.id: row.message.form for row in await bed.inbox.waiting()}
+        assert early == [new.id]
+        assert forms == {old.id: (), new.id: new.form}
+        left = await rows(bed)
+        assert (left["way_back"], left["install_state"]) == ([], [])
 
     async def test_a_sweep_that_was_ended_is_begun_again(self, bed: Bed) -> None:
         for n in range(5):
