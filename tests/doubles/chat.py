@@ -56,6 +56,10 @@ class MemoryChat:
         """What is shown now, in order."""
         return [message.shape for message in self.posts.values()]
 
+    def named(self, message: Outgoing, count: int) -> str:
+        """The remote id of the `count`-th post."""
+        return f"r{count}"
+
     def _put(self, message: Outgoing) -> str:
         if message.removes:
             self.removed.append(message)
@@ -66,6 +70,6 @@ class MemoryChat:
             self.posts[message.edits] = message
             return message.edits
         self._count += 1
-        remote = f"r{self._count}"
+        remote = self.named(message, self._count)
         self.posts[remote] = message
         return remote

@@ -27,6 +27,7 @@ from bot.ports.people import Register
 from bot.ports.plain import plain
 from bot.wiring.people import ConsoleMembers
 from tests.bot.chat.network import Net
+from tests.bot.chat.slack_net import SlackNet
 from tests.doubles.clock import HandClock
 from tests.doubles.store import MemoryStore
 
@@ -172,3 +173,16 @@ async def stored(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         "sqlite:///headway.db", clock=clock, limits=LIMITS, state_dir=tmp_path
     ) as store:
         yield Net(store, clock)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def slack(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SlackNet]:
+    """A network as Slack is, over the double of a store, and over a real one."""
+    clock = HandClock()
+    if request.param == "memory":
+        yield SlackNet(clock=clock)
+        return
+    async with open_store(
+        "sqlite:///headway.db", clock=clock, limits=LIMITS, state_dir=tmp_path
+    ) as store:
+        yield SlackNet(store, clock)

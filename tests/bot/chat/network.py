@@ -99,11 +99,13 @@ class MemorySigns:
 class Net:
     """A chat without agent or worker: events of those are given by the test."""
 
-    def __init__(self, store: Any = None, clock: HandClock | None = None) -> None:
+    def __init__(
+        self, store: Any = None, clock: HandClock | None = None, chat: MemoryChat | None = None
+    ) -> None:
         """`store`: a real one on that clock, in place of the double."""
         self.clock = clock or HandClock()
         self.store: Any = store or MemoryStore(self.clock)
-        self.chat, self.members = MemoryChat("matrix"), MemoryMembers()
+        self.chat, self.members = chat or MemoryChat("matrix"), MemoryMembers()
         self.manner = Manner()
         self.allow_list = AllowList(
             self.store.people, self.store.doors, self.store.rooms, self.members
