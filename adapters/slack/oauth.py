@@ -33,6 +33,7 @@ from adapters.slack.asking import web_client
 from adapters.slack.errors import translated
 from adapters.slack.ids import NETWORK, person_id
 from adapters.slack.pages import Sentences, done_page, failed_page, install_page
+from adapters.slack.paths import INSTALL_PATH, REDIRECT_PATH
 from adapters.slack.tokens import AppKeys, Tokens
 from adapters.slack.web import answer_of, bolt_request, plain
 from bot.errors import HeadwayError
@@ -41,8 +42,6 @@ from bot.ports.web import Answer, Request
 
 log = logging.getLogger(__name__)
 
-INSTALL_PATH: Final = "/slack/install"
-REDIRECT_PATH: Final = "/slack/oauth_redirect"
 AUTHORIZE_URL: Final = "https://slack.com/oauth/v2/authorize"
 STATE_S: Final = 600
 STATES_A_MINUTE: Final = 60

@@ -6,7 +6,6 @@ Rule 2: what is not acknowledged is sent again by Slack: a process that does not
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Final
 
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
@@ -14,14 +13,11 @@ from slack_sdk.signature import SignatureVerifier
 
 from bot.ports.web import Answer, Request
 
-EVENTS_PATH: Final = "/slack/events"
-"""Of events, commands, buttons, windows and shortcuts alike."""
-
 Dispatch = Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]
 
 
 class EventsDoor:
-    """Answers at EVENTS_PATH."""
+    """Answers at `paths.EVENTS_PATH`."""
 
     def __init__(self, dispatch: Dispatch, signing_key: str, is_served: Callable[[], bool]) -> None:
         """`is_served`: whether this process is the one that serves the app."""

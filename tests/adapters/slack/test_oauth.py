@@ -12,8 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from adapters.slack.oauth import INSTALL_PATH, REDIRECT_PATH, STATES_A_MINUTE, InstallDoor, Offer
+from adapters.slack.oauth import STATES_A_MINUTE, InstallDoor, Offer
 from adapters.slack.pages import Sentences
+from adapters.slack.paths import INSTALL_PATH, REDIRECT_PATH
 from adapters.slack.tokens import AppKeys
 from adapters.telemetry.doors import Doors
 from adapters.telemetry.listener import listening

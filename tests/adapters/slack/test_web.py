@@ -9,7 +9,8 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.signature import SignatureVerifier
 
-from adapters.slack.web import EVENTS_PATH, EventsDoor
+from adapters.slack.paths import EVENTS_PATH
+from adapters.slack.web import EventsDoor
 from bot.ports.web import Answer, Request
 
 KEY = "test-signing-key"

@@ -1,0 +1,8 @@
+"""Paths of the public listener, as Slack and browsers are told of them."""
+
+from typing import Final
+
+EVENTS_PATH: Final = "/slack/events"
+"""Of events, commands, buttons, windows and shortcuts alike."""
+INSTALL_PATH: Final = "/slack/install"
+REDIRECT_PATH: Final = "/slack/oauth_redirect"
