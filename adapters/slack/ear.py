@@ -18,19 +18,6 @@ class Installed(Protocol):
         """The first of several workspaces where the app is installed. Raises HeadwayError."""
 
 
-class Drawing(Protocol):
-    """Windows as Slack shows them, and forms as people fill them in."""
-
-    def loading(self) -> Json:
-        """The view that is there until the window is."""
-
-    def window(self, window: object) -> Json:
-        """The view of a window."""
-
-    def sentence(self, text: str) -> Json:
-        """A view that says one sentence."""
-
-
 @dataclass(frozen=True, slots=True)
 class Prompts:
     """What is suggested to somebody who opens a conversation with the bot."""
@@ -72,7 +59,7 @@ async def _unnoticed(workspace: str, user: Json) -> None:
     return None
 
 
-async def _unopened(workspace: str, who: Speaker) -> None:
+async def _unopened(workspace: str, who: Speaker, page: int) -> None:
     return None
 
 
@@ -110,7 +97,7 @@ class Ear:
     """Takes in `app_uninstalled` and `tokens_revoked`: the whole body, as Leaving.event."""
     on_profile: Callable[[str, Json], Awaitable[None]] = _unnoticed
     """(workspace, user): somebody's profile changed, or they were deactivated, or came back."""
-    on_home: Callable[[str, Speaker], Awaitable[None]] = _unopened
-    """(workspace, person): somebody looks at their home."""
+    on_home: Callable[[str, Speaker, int], Awaitable[None]] = _unopened
+    """(workspace, person, page): somebody looks at a page of their home."""
     windows: Windows | None = None
     prompts: Callable[[], Prompts | None] = field(default=lambda: None)

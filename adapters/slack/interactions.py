@@ -8,41 +8,22 @@ Rule 3: a press says the word on its button, in the thread of the message under 
         where the button itself says.
 """
 
-import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from adapters.slack.ids import NETWORK, message_id
+from adapters.slack.ids import message_id
 from adapters.slack.mentions import addressed
 from adapters.slack.parse import Hearer, thread_of, when
 from adapters.slack.payloads import Json, channel_of, fields, opaque, rows, text_of, ts, user_id
-from bot.ports.chat import Incoming, Place, Speaker
+from adapters.slack.presses import Press, read_press
+from bot.ports.chat import Incoming, Speaker
 from bot.ports.windows import AIM, NEW
 
 COMMAND: Final = "/goal"
 """What every slash command of the app says, whatever its name in the workspace is."""
 WAY_MOST: Final = 2_000
 """Characters of an address."""
-
-
-@dataclass(frozen=True, slots=True)
-class Press:
-    """What a button's value says."""
-
-    verb: str = ""
-    place: Place | None = None
-    of: str = ""
-
-
-def read_press(value: str) -> Press:
-    """A button's value; a press without a verb where it is none."""
-    try:
-        said = fields(json.loads(value))
-    except (ValueError, RecursionError):
-        return Press()
-    workspace, room = user_id(said.get("w")), channel_of(said.get("r"))
-    place = Place(NETWORK, workspace, room, text_of(said.get("t"))) if workspace else None
-    return Press(text_of(said.get("v")), place, text_of(said.get("o")))
+ACTIONS_MOST: Final = 10
 
 
 def command(body: Json, hearer: Hearer, now: float) -> Incoming | None:
@@ -69,15 +50,28 @@ def presses(body: Json, hearer: Hearer, now: float) -> tuple[Incoming, ...]:
     if speaker is None:
         return ()
     found = []
-    for number, action in enumerate(rows(body.get("actions"), 10)):
+    for number, action in enumerate(rows(body.get("actions"), ACTIONS_MOST)):
+        said = _said_by(action)
+        if said.page:
+            continue
         stamp = ts(action.get("action_ts"))
         id = trigger or (f"{speaker.id}:{stamp}" if stamp else "")
         if not id:
             continue
         at = when(stamp) if stamp else now
-        press = _press(body, action, hearer, speaker, at)
+        press = _press(body, said, hearer, speaker, at)
         found.append(replace(press, id=f"button:{id}:{number}" if number else f"button:{id}"))
     return tuple(found)
+
+
+def page_of(body: Json) -> int:
+    """The page to which somebody turns their home; 0 where they do not."""
+    return max((_said_by(one).page for one in rows(body.get("actions"), ACTIONS_MOST)), default=0)
+
+
+def is_in_modal(body: Json) -> bool:
+    """Whether it was done in a window, and not in a message or the home."""
+    return text_of(fields(body.get("view")).get("type")) == "modal"
 
 
 def shortcut(body: Json, hearer: Hearer, now: float) -> Incoming | None:
@@ -145,16 +139,25 @@ def users_in(body: Json) -> tuple[str, str]:
     return user, text_of(body.get("text")) or text_of(fields(body.get("message")).get("text"))
 
 
-def _press(body: Json, action: Json, hearer: Hearer, speaker: Speaker, at: float) -> Incoming:
+def _said_by(action: Json) -> Press:
+    """What a button says, or what was chosen."""
     chosen = fields(action.get("selected_option"))
-    press = read_press(text_of(chosen.get("value")) or text_of(action.get("value")))
+    return read_press(chosen.get("value") or action.get("value"))
+
+
+def _press(body: Json, said: Press, hearer: Hearer, speaker: Speaker, at: float) -> Incoming:
     box, message = fields(body.get("container")), fields(body.get("message"))
     channel = room_in(body)
     stamp = ts(box.get("message_ts")) or ts(message.get("ts"))
     root = ts(message.get("thread_ts")) or ts(box.get("thread_ts"))
-    place, of = hearer.place(channel, root), message_id(channel, stamp) if stamp else ""
-    if press.place is not None:
-        place, of = press.place, press.of
+    of = message_id(channel, stamp) if channel and stamp else ""
     return Incoming(
-        "", place, speaker, press.verb, at, reply_to=of, via="button", way_back=way_back(body)
+        "",
+        said.place or hearer.place(channel, root if channel else ""),
+        speaker,
+        said.verb,
+        at,
+        reply_to=said.of or ("" if said.place else of),
+        via="button",
+        way_back=way_back(body),
     )

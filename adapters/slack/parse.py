@@ -56,6 +56,8 @@ class Hearer:
     workspace: str
     """As in `Place.workspace`."""
     names: Names
+    install: str = ""
+    """Key of the install by whose right it came; a channel may be known under another's."""
     teams: frozenset[str] = frozenset()
     """Teams and the enterprise whose people all belong to `names.home`."""
     app: str = ""

@@ -11,12 +11,13 @@ Rule 4: a channel that several installs see is one room, under the first that sa
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
 
 from adapters.slack import interactions, parse
+from adapters.slack.agent_view import AgentView
 from adapters.slack.ear import Ear, Installed
 from adapters.slack.errands import Errands
 from adapters.slack.line import Line, Turn
@@ -55,62 +56,50 @@ class Taking:
     """Takes payloads in."""
 
     def __init__(
-        self, ear: Ear, installed: Installed, line: Line, errands: Errands, now: Callable[[], float]
+        self,
+        ear: Ear,
+        installed: Installed,
+        line: Line,
+        errands: Errands,
+        agent: AgentView | None = None,
     ) -> None:
         self._ear, self._installed, self._line = ear, installed, line
-        self._errands, self._now = errands, now
+        self._errands, self._agent = errands, agent
         self._us: set[str] = set()
         self._rooms: OrderedDict[str, str] = OrderedDict()
 
     async def event(self, body: Json, turn: Turn) -> Heard | None:
         """Take an event in; what it was, or None. Raises as `Receive`, and Wait."""
         event = fields(body.get("event"))
-        hearer = await self.hearer(
-            body, parse.room_of(body), parse.users_of(body), parse.us_in(body)
-        )
+        hearer = await self.hearer_of(body)
         if hearer is None:
             return None
         self._ear.on_event(hearer.workspace, event)
         heard = parse.parse(body, hearer)
         if heard is None or not await self._counts(heard):
             return None
-        await self._store(turn, await self._whole(heard, hearer, turn))
+        await self.store(turn, await self._whole(self._seen(heard, event, hearer), hearer, turn))
         return heard
-
-    async def command(self, body: Json, turn: Turn) -> None:
-        """Take a slash command in. Raises as `event`."""
-        hearer = await self._hearer_of(body)
-        said = interactions.command(body, hearer, self._now()) if hearer else None
-        if said is not None:
-            await self._store(turn, said)
-
-    async def presses(self, body: Json) -> tuple[Incoming, ...]:
-        """What presses say; they are not stored yet. Raises HeadwayError."""
-        hearer = await self._hearer_of(body)
-        return interactions.presses(body, hearer, self._now()) if hearer else ()
-
-    async def shortcut(self, body: Json) -> Incoming | None:
-        """What a shortcut says; it is not stored. Raises HeadwayError."""
-        hearer = await self._hearer_of(body)
-        return interactions.shortcut(body, hearer, self._now()) if hearer else None
 
     async def store(self, turn: Turn, *arrivals: Arrival) -> None:
         """Store these. Raises as `Receive`."""
-        await self._store(turn, *arrivals)
+        await self._line.store(turn, *arrivals)
 
-    async def hearer(
-        self, body: Json, room: str, who: tuple[str, str], us: str = ""
-    ) -> Hearer | None:
+    async def hearer_of(self, body: Json) -> Hearer | None:
         """What is known where a payload is from; None where the app is not installed.
-
-        Args:
-            room: its channel, or empty.
-            who: the user who did it, and a text in which others may be mentioned.
-            us: our own user there, as the payload tells it.
 
         Raises:
             HeadwayError: it cannot be looked up for the moment.
         """
+        if "event" in body:
+            return await self._hearer(
+                body, parse.room_of(body), parse.users_of(body), parse.us_in(body)
+            )
+        return await self._hearer(body, interactions.room_in(body), interactions.users_in(body))
+
+    async def _hearer(
+        self, body: Json, room: str, who: tuple[str, str], us: str = ""
+    ) -> Hearer | None:
         install = await self._installed.among(installs_of(body))
         if install is None:
             log.info("Something of a workspace where the app is not installed is dropped.")
@@ -120,11 +109,8 @@ class Taking:
         workspace = await self._workspace(install, room)
         people = await self._people(install.workspace, who)
         names = Names(frozenset(self._us), home, people, partial(self._ear.room_name, workspace))
-        return Hearer(workspace, names, _teams(body, install), text_of(body.get("api_app_id")))
-
-    async def _hearer_of(self, body: Json) -> Hearer | None:
-        room, who = interactions.room_in(body), interactions.users_in(body)
-        return await self.hearer(body, room, who)
+        app = text_of(body.get("api_app_id"))
+        return Hearer(workspace, names, install.workspace, _teams(body, install), app)
 
     async def _workspace(self, install: Install, room: str) -> str:
         """The install under which a channel is known, as long as it is there."""
@@ -148,6 +134,16 @@ class Taking:
             return {}
         found = await _soon(self._ear.people(workspace, users), LOOK_UP_S)
         return found or {}
+
+    def _seen(self, heard: Heard, event: Json, hearer: Hearer) -> Heard:
+        """The same, with what somebody who begins to talk in private has before them."""
+        one = heard.arrival
+        is_root = isinstance(one, Incoming) and one.via == "message" and not one.place.thread
+        if self._agent is None or not isinstance(one, Incoming) or not is_root:
+            return heard
+        channel = self._agent.channel_before(event, hearer.workspace)
+        name = self._ear.room_name(hearer.workspace, channel) if channel else ""
+        return replace(heard, arrival=self._agent.with_context(one, channel, name))
 
     async def _counts(self, heard: Heard) -> bool:
         """Whether it is heard: another bot only where it is listed."""
@@ -189,9 +185,6 @@ class Taking:
             await self._line.store(turn, message)
         finally:
             self._line.leave(turn)
-
-    async def _store(self, turn: Turn, *arrivals: Arrival) -> None:
-        await self._line.store(turn, *arrivals)
 
 
 async def _soon(asked: Awaitable[T], limit_s: float) -> T | None:
