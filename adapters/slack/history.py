@@ -19,7 +19,7 @@ from adapters.slack.ids import message_id, parted
 from adapters.slack.payloads import rows, text_of, ts
 from bot.errors import Refused, Wait
 
-REMEMBERED: Final = 20_000
+REMEMBERED: Final = 10_000
 """Messages of all channels together."""
 MARKS_MOST: Final = 40_000
 """Characters of a message, as Slack has them."""
@@ -28,8 +28,7 @@ READS_A_MINUTE: Final = 20
 MINUTE_S: Final = 60.0
 _KEPT_FIELDS: Final = (
     "type", "subtype", "user", "bot_id", "app_id", "team", "user_team", "source_team", "username",
-    "user_profile", "bot_profile", "text", "blocks", "attachments", "ts", "thread_ts", "metadata",
-    "files", "edited",
+    "user_profile", "bot_profile", "text", "ts", "thread_ts", "metadata", "edited",
 )  # fmt: skip
 
 

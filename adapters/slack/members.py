@@ -7,19 +7,22 @@ Rule 3: while Slack is away, who was there is.
 """
 
 import asyncio
+import logging
 import math
 from collections import OrderedDict
 from typing import Final
 from weakref import WeakValueDictionary
 
 from adapters.slack.calling import Calls, Json
-from adapters.slack.errors import NOT_IN_ROOM, NotPermitted
+from adapters.slack.errors import NOT_IN_ROOM, LoggedOut, NotPermitted
 from adapters.slack.ids import NETWORK, user_of
 from adapters.slack.people import Directory
 from bot.errors import ByOperator, Refused, Wait
 from bot.ports.chat import Place, Speaker
 from bot.ports.clock import Clock
 from bot.ports.people import Subject
+
+log = logging.getLogger(__name__)
 
 KEPT_S: Final = 300.0
 ROOMS_MOST: Final = 500
@@ -74,8 +77,12 @@ class SlackMembers:
         team, user = user_of(who.id)
         given = named or group.workspace
         for workspace in (given,) if given else (self._people.where(user) or (team,)):
-            if user in await self._asked((workspace, id), group=True):
-                return team in (await self._people.home(workspace)).ids
+            try:
+                if user in await self._asked((workspace, id), group=True):
+                    return team in (await self._people.home(workspace)).ids
+            except LoggedOut as error:
+                # Where the app is not installed nobody is known.
+                log.info("The group %s is not asked about in %s: %s", id, workspace, error)
         return False
 
     async def is_direct(self, place: Place) -> bool:

@@ -84,7 +84,7 @@ class Directory:
         self._calls, self._clock = calls, clock
         self._known: OrderedDict[tuple[str, str], tuple[float, Person | None]] = OrderedDict()
         self._homes: dict[str, Home] = {}
-        self._workspaces: dict[str, None] = {}
+        self._met: OrderedDict[str, set[str]] = OrderedDict()
         self._asking: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._turns = asyncio.Semaphore(AT_ONCE)
 
@@ -101,7 +101,7 @@ class Directory:
         if not is_user(user):
             return None
         key = (workspace, user)
-        self._workspaces[workspace] = None
+        self._meet(workspace, user)
         if not self._is_fresh(key):
             lock = self._asking.setdefault(key, asyncio.Lock())
             async with lock:
@@ -132,8 +132,8 @@ class Directory:
         return self._known.get((workspace, user), (0.0, None))[1]
 
     def where(self, user: str) -> tuple[str, ...]:
-        """The workspaces in which somebody was met."""
-        return tuple(one for one in self._workspaces if self.seen(one, user) is not None)
+        """The workspaces in which somebody was met, whether or not they could be looked up."""
+        return tuple(sorted(self._met.get(user, ())))
 
     def name_of(self, workspace: str, user: str) -> str:
         """Their name, where it is known already; else empty."""
@@ -159,9 +159,16 @@ class Directory:
     def forget(self, workspace: str) -> None:
         """The app was uninstalled there."""
         self._homes.pop(workspace, None)
-        self._workspaces.pop(workspace, None)
+        for workspaces in self._met.values():
+            workspaces.discard(workspace)
         for key in [key for key in self._known if key[0] == workspace]:
             del self._known[key]
+
+    def _meet(self, workspace: str, user: str) -> None:
+        self._met.setdefault(user, set()).add(workspace)
+        self._met.move_to_end(user)
+        while len(self._met) > MOST:
+            self._met.popitem(last=False)
 
     def _is_fresh(self, key: tuple[str, str]) -> bool:
         at, person = self._known.get(key, (-math.inf, None))
