@@ -70,7 +70,12 @@ def faults_of_call(method: str, arguments: Mapping[str, Any]) -> list[str]:
     Args:
         arguments: without the token, with JSON for what is JSON, numbers and truth values as such.
     """
-    wrong = list(_structure(f"arguments {method}", arguments))
+    structure = list(_structure(f"arguments {method}", arguments))
+    if structure and "team_id" in arguments:
+        # slack_sdk gives a client's workspace with every call; Slack passes over what it need not know.
+        rest = {name: value for name, value in arguments.items() if name != "team_id"}
+        structure = list(_structure(f"arguments {method}", rest))
+    wrong = structure
     if isinstance(arguments.get("blocks"), list):
         # The arguments' own type lets any block through.
         wrong += _structure("blocks", arguments["blocks"])
@@ -89,23 +94,61 @@ def faults_of_view(view: Mapping[str, Any]) -> list[str]:
 
 def faults_of_answer(method: str, answer: Mapping[str, Any]) -> list[str]:
     """What is wrong with an answer of ours to such a call."""
-    return [f"answer of {method}: {each}" for each in _structure(f"answer {method}", answer)]
+    shown = _bare(answer)
+    return [f"answer of {method}: {each}" for each in _structure(f"answer {method}", shown)]
 
 
 def faults_of_event(event: Mapping[str, Any]) -> list[str]:
     """What is wrong with an event of ours."""
-    if event.get("subtype") in ("message_changed", "message_deleted"):
-        # The types ask of a message within an event for what only events have.
-        outer = {name: event[name] for name in ("channel", "channel_type", "event_ts")}
-        inner = [name for name in ("message", "previous_message") if name in event]
-        event = {**event, **{name: {**outer, **event[name]} for name in inner}}
-    return [f"event {event.get('type')}: {each}" for each in _structure("event", event)]
+    name = f"event {event.get('type')} {event.get('subtype', '')}".strip()
+    validator = _event_validator(event.get("type", ""), event.get("subtype", ""))
+    if validator is None:
+        return [f"{name}: Slack has no such event"]
+    error = best_match(validator.iter_errors(_bare(event)))
+    return [] if error is None else [f"{name}: {_words(error)}"]
 
 
 @cache
 def _validator(name: str) -> Draft7Validator | None:
     schema = schemas().get(name)
-    return None if schema is None else Draft7Validator(schema)
+    if schema is None:
+        return None
+    return Draft7Validator(_open(schema) if name.startswith("answer ") else schema)
+
+
+@cache
+def _event_validator(kind: str, subtype: str) -> Draft7Validator | None:
+    """That of one event: its own schema says better what is wrong than the union of all."""
+    schema = schemas()["event"]
+    for name, each in schema["definitions"].items():
+        fields = each.get("properties", {})
+        theirs = (fields.get("type", {}).get("const"), fields.get("subtype", {}).get("const", ""))
+        if name.endswith("Event") and theirs == (kind, subtype):
+            made = _open({**schema, "$ref": f"#/definitions/{name}"})
+            for inner in ("message", "previous_message"):
+                # Of a message within an event the types ask for what only events have.
+                if inner in fields:
+                    made["definitions"][name]["properties"][inner] = _INNER
+            return Draft7Validator(made)
+    return None
+
+
+def _open(schema: Any) -> Any:
+    """The same schema, with room for fields: Slack's types of answers were made from a few of them."""
+    if isinstance(schema, list):
+        return [_open(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {k: _open(v) for k, v in schema.items() if (k, v) != ("additionalProperties", False)}
+
+
+def _bare(part: Any) -> Any:
+    """The same without blocks, which were checked as they came, and without what is null."""
+    if isinstance(part, list):
+        return [_bare(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {k: _bare(v) for k, v in part.items() if v is not None and k != "blocks"}
 
 
 def _structure(name: str, given: Any) -> Iterator[str]:
@@ -230,6 +273,7 @@ def _of_text(method: str, arguments: Mapping[str, Any]) -> Iterator[str]:
             yield f"{ts} is {value!r}"
 
 
+_INNER: Final = {"type": "object", "required": ["type", "ts", "text", "user"]}
 _REWRITTEN: Final = frozenset(
     {"rich_text", "table", "plan", "task_card", "context_actions", "input"}
 )

@@ -1,0 +1,139 @@
+"""What is said in each channel, as the front sees it on local-slack's page; and what the page is shown."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+Json = dict[str, Any]
+SHOWN: Final = {"section", "header", "divider", "context", "image", "actions", "input"}
+"""Blocks that local-slack's page draws; of all others it writes the type in brackets."""
+_GLYPHS: Final = {"complete": "☑", "in_progress": "▸", "pending": "☐", "error": "☒"}
+
+
+class Mirror:
+    """Messages by channel, oldest first."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, dict[str, Json]] = {}
+
+    def put(self, message: Json) -> None:
+        """A message is there, or reads otherwise now; its reactions stay."""
+        kept = self._messages.setdefault(message["channel"], {})
+        before = kept.get(message["ts"], {})
+        kept[message["ts"]] = {**before, **message}
+
+    def drop(self, channel: str, ts: str) -> None:
+        """A message is gone."""
+        self._messages.get(channel, {}).pop(ts, None)
+
+    def get(self, channel: str, ts: str) -> Json | None:
+        """A message, or None."""
+        return self._messages.get(channel, {}).get(ts)
+
+    def of(self, channel: str) -> list[Json]:
+        """All of a channel."""
+        return list(self._messages.get(channel, {}).values())
+
+    def thread(self, channel: str, ts: str) -> list[Json]:
+        """The replies under a message."""
+        return [
+            each for each in self._messages.get(channel, {}).values()
+            if each.get("thread_ts") == ts and each["ts"] != ts
+        ]  # fmt: skip
+
+    def all(self) -> Iterator[Json]:
+        """Every message."""
+        for channel in list(self._messages.values()):
+            yield from list(channel.values())
+
+    def react(self, channel: str, ts: str, name: str, user: str, *, present: bool) -> None:
+        """Someone has reacted, or no longer."""
+        message = self.get(channel, ts)
+        if message is None:
+            return
+        users = {each["name"]: list(each["users"]) for each in message.get("reactions", ())}
+        mine = [each for each in users.get(name, []) if each != user] + [user] * present
+        users[name] = mine
+        message["reactions"] = [
+            {"name": each, "users": its, "count": len(its)} for each, its in users.items() if its
+        ]
+
+
+def for_page(part: Any) -> Any:
+    """The same with every block that the page cannot draw as one that it can."""
+    if isinstance(part, list):
+        return [for_page(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        name: [each for block in value for each in _drawn(block)]
+        if name == "blocks" and isinstance(value, list)
+        else for_page(value)
+        for name, value in part.items()
+    }  # fmt: skip
+
+
+def _drawn(block: Any) -> list[Any]:
+    kind = block.get("type") if isinstance(block, dict) else None
+    match kind:
+        case "plan":
+            tasks = [
+                f"{_GLYPHS.get(task.get('status', ''), '·')} {task.get('title', '')}"
+                for task in block.get("tasks", ())
+            ]
+            return [_context("  ".join(filter(None, [block.get("title", ""), *tasks])))]
+        case "task_card":
+            glyph = _GLYPHS.get(block.get("status", ""), "·")
+            return [_context(f"{glyph} {block.get('title', '')}")]
+        case "markdown":
+            return [_section(block.get("text", "").replace("**", "*"))]
+        case "rich_text":
+            return [_section(_plain(block))]
+        case "table":
+            return [_section("```" + _rows(block) + "```")]
+        case "context_actions":
+            return [_context("[👍] [👎]")]
+        case _:
+            return [for_page(block)]
+
+
+def _rows(block: Json) -> str:
+    cells = [[_plain(cell) for cell in row] for row in block.get("rows", ())]
+    return "\n".join(" | ".join(row) for row in cells)
+
+
+def _plain(part: Any) -> str:
+    if isinstance(part, list):
+        return "".join(_plain(each) for each in part)
+    if not isinstance(part, dict):
+        return ""
+    match part.get("type"):
+        case "text" | "raw_text":
+            return str(part.get("text", ""))
+        case "raw_number":
+            return str(part.get("value", ""))
+        case "user":
+            return f"<@{part.get('user_id')}>"
+        case "channel":
+            return f"<#{part.get('channel_id')}>"
+        case "link":
+            return f"<{part.get('url')}|{part.get('text') or part.get('url')}>"
+        case "emoji":
+            return f":{part.get('name')}:"
+        case "date":
+            return str(part.get("fallback", ""))
+        case "rich_text_preformatted":
+            return "```" + _plain(part.get("elements", [])) + "```\n"
+        case "rich_text_list":
+            return "".join(f"• {_plain(each)}\n" for each in part.get("elements", ()))
+        case "rich_text_quote":
+            return "> " + _plain(part.get("elements", [])) + "\n"
+        case _:
+            return _plain(part.get("elements", []))
+
+
+def _section(text: str) -> Json:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
+
+
+def _context(text: str) -> Json:
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
