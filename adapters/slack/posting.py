@@ -1,0 +1,408 @@
+"""
+Says in Slack what is to be said, and finds it again.
+
+Rule 1: a post carries the key of its row, by which it is looked up where its outcome is unknown.
+Rule 2: what comes out of one thread arrives there in the order in which it was sent.
+Rule 3: a text that no message can hold is a file under its first paragraph. A post is there once its
+        files are.
+Rule 4: blocks that a Slack does not take are said in plainer ones.
+Rule 5: what can be edited no more is said once more, in a new message, and after that not again.
+"""
+
+import asyncio
+import hashlib
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
+
+from adapters.slack import finding, render
+from adapters.slack.blocks import Dialect
+from adapters.slack.calling import Calls, Json
+from adapters.slack.ephemeral import Ephemeral, WayBack, is_direct
+from adapters.slack.errors import GONE, MISFIT, NOT_IN_ROOM, NotPermitted
+from adapters.slack.ids import message_id, parted, ts_of, user_of
+from adapters.slack.pace import Pace
+from adapters.slack.payloads import text_of
+from adapters.slack.people import Directory
+from adapters.slack.render import Message, Words
+from adapters.slack.richtext import Block
+from adapters.slack.upload import Upload, Uploads, of_attachment, of_bytes
+from bot.errors import HeadwayError, Refused, Wait
+from bot.ports.chat import Outgoing, Place, Shape
+from bot.ports.files import Files
+
+log = logging.getLogger(__name__)
+
+K = TypeVar("K")
+V = TypeVar("V")
+Make = Callable[[Dialect], Message]
+
+WHOLE: Final = "result.md"
+"""The file with a text that no message can hold."""
+STATUS: Final = ":status:"
+"""What the key of a status message has, and no other's."""
+REMEMBERED: Final = 4_096
+RARE: Final = frozenset({"markdown", "plan", "table"})
+"""Blocks that not every workspace takes."""
+WHAT: Final = "The message cannot be sent"
+
+
+def _unheard(place: Place) -> None:
+    """Nobody asks."""
+
+
+class SlackPosting:
+    """What the bot says in all workspaces of an app."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        people: Directory,
+        words: Words,
+        files: Files,
+        clock: Callable[[], float],
+        way_back: WayBack,
+        pace: Pace,
+    ) -> None:
+        """Send nothing yet.
+
+        Args:
+            clock: seconds that never go back.
+            way_back: where a message can be answered unseen by others.
+            pace: the budget of `calls`.
+        """
+        self._calls, self._people, self._words, self._files = calls, people, words, files
+        self._pace = pace
+        self._uploads = Uploads(calls, people, clock)
+        self._ephemeral = Ephemeral(calls, way_back)
+        self.said: Callable[[Place], None] = _unheard
+        """Is told where the bot has just said something."""
+        self._threads: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self._half: OrderedDict[str, str] = OrderedDict()
+        """Ids of posts whose files are on their way, by key."""
+        self._shown: OrderedDict[str, str] = OrderedDict()
+        """What messages that are edited in place say, by id."""
+        self._anew: OrderedDict[str, None] = OrderedDict()
+        """Ids of messages that stand for another that could not be edited."""
+        self._dialects: OrderedDict[tuple[str, frozenset[str]], Dialect] = OrderedDict()
+
+    async def send(self, message: Outgoing) -> str:
+        """Post, edit or remove, and return the remote id.
+
+        Raises:
+            Wait: later, with `retry_after_s`.
+            OutcomeUnknown: it may have been posted; ask `find`.
+            Refused: it cannot be posted there, and why.
+            ByOperator: the app may not.
+        """
+        place = message.place
+        ts_of(place)
+        async with self._lock(place):
+            if message.removes and message.edits:
+                return await self._remove(message)
+            if message.edits:
+                return await self._edit(message)
+            if message.only_for and not is_direct(place):
+                said = await self._message(message, message.shape, Dialect.RICH)
+                return await self._ephemeral.tell(place, message.only_for, message.answers, said)
+            return await self._post(message)
+
+    async def find(self, place: Place, key: str, since: float = 0.0) -> str | None:
+        """The id of the message that was sent with `key`, once its files are there, too, else None.
+
+        Raises:
+            Wait: Slack cannot be asked at the moment.
+            Refused: the bot may not read there.
+        """
+        home = await self._people.home(place.workspace)
+        there = await finding.found(self._calls, home, place, key, since)
+        if there is None:
+            return None
+        if there.of > 1:
+            # Whether its files are there is looked up when it is sent again, which sends those alone.
+            _keep(self._half, key, there.id)
+            return None
+        return there.id
+
+    def _lock(self, place: Place) -> asyncio.Lock:
+        return self._threads.setdefault((place.room, place.thread), asyncio.Lock())
+
+    async def _remove(self, message: Outgoing) -> str:
+        channel, ts = parted(message.edits)
+        try:
+            await self._calls.call(
+                message.place.workspace, "chat.delete", what="The message cannot be removed",
+                channel=channel, ts=ts,
+            )  # fmt: skip
+        except Refused as error:
+            if error.code == "cant_delete_message":
+                return await self._edit(replace(message, removes=False))
+            if error.code not in GONE:
+                raise
+        self._shown.pop(message.edits, None)
+        return message.edits
+
+    async def _post(self, message: Outgoing) -> str:
+        """Say it, unless that was done, and give its files."""
+        make, uploads = await self._contents(message)
+        id, is_again = self._half.get(message.key, ""), message.key in self._half
+        if not id:
+            id = await self._said(message, make, 2 if uploads else 1)
+        if uploads:
+            _keep(self._half, message.key, id)
+            await self._share(message, id, uploads, is_again=is_again)
+            self._half.pop(message.key, None)
+        return id
+
+    async def _said(self, message: Outgoing, make: Make, of: int) -> str:
+        place = message.place
+        answer = await self._in_dialects(place, make, lambda said: self._entered(message, said, of))
+        id = message_id(text_of(answer.get("channel")) or place.room, text_of(answer.get("ts")))
+        parted(id)
+        if _is_status(message):
+            self._pace.edited(id)
+            _keep(self._shown, id, _digest(make(Dialect.WHOLE)))
+        self.said(place)
+        return id
+
+    async def _entered(self, message: Outgoing, said: Message, of: int) -> Json:
+        """Post it; a channel that the bot is not in is entered first, where it may."""
+        try:
+            return await self._posted(message, said, of)
+        except Refused as error:
+            if error.code != NOT_IN_ROOM or is_direct(message.place):
+                raise
+            refused = error
+        place = message.place
+        try:
+            await self._calls.call(
+                place.workspace, "conversations.join", what=WHAT, channel=place.room
+            )
+        except (Refused, NotPermitted) as error:
+            raise refused from error
+        return await self._posted(message, said, of)
+
+    async def _posted(self, message: Outgoing, said: Message, of: int) -> Json:
+        place, root = message.place, ts_of(message.place)
+        return await self._calls.call(
+            place.workspace,
+            "chat.postMessage",
+            what=WHAT,
+            channel=place.room,
+            text=said.text,
+            blocks=list(said.blocks),
+            metadata=finding.mark(message.key, of),
+            thread_ts=root or None,
+            reply_broadcast=False if root else None,
+            unfurl_links=False,
+            unfurl_media=False,
+        )
+
+    async def _edit(self, message: Outgoing) -> str:
+        id, place, is_status = message.edits, message.place, _is_status(message)
+        parted(id)
+        make, uploads = await self._contents(message)
+        digest = _digest(make(Dialect.WHOLE))
+        if _is_in_place(message) and self._shown.get(id) == digest:
+            return id
+        wait_s = self._pace.status_s(place.workspace, id) if is_status else 0.0
+        if wait_s > 0:
+            raise Wait("The status was told a moment ago.", retry_after_s=wait_s)
+        try:
+            of = 2 if uploads else 1
+            await self._in_dialects(place, make, lambda said: self._updated(message, said, of))
+        except Refused as error:
+            if error.code not in GONE:
+                raise
+            return await self._again(message)
+        if is_status:
+            self._pace.edited(id)
+        _keep(self._shown, id, digest)
+        if uploads:
+            await self._share(message, id, uploads, is_again=True)
+        return id
+
+    async def _updated(self, message: Outgoing, said: Message, of: int) -> Json:
+        channel, ts = parted(message.edits)
+        return await self._calls.call(
+            message.place.workspace,
+            "chat.update",
+            what="The message cannot be edited",
+            channel=channel,
+            ts=ts,
+            text=said.text,
+            blocks=list(said.blocks),
+            metadata=finding.mark(message.key, of),
+        )
+
+    async def _again(self, message: Outgoing) -> str:
+        """Say in a new message what the old one can say no more; of that one, nothing further."""
+        if message.edits in self._anew:
+            log.info("%s is gone again, and said no more.", message.key)
+            return message.edits
+        home = await self._people.home(message.place.workspace)
+        there = await finding.found(
+            self._calls, home, message.place, message.key, message.created_at, but=message.edits
+        )
+        id = there.id if there else await self._post(replace(message, edits=""))
+        _keep(self._anew, id, None)
+        return id
+
+    async def _share(
+        self, message: Outgoing, id: str, uploads: Sequence[Upload], *, is_again: bool
+    ) -> None:
+        """Give the files of a post; those that cannot be given are named."""
+        _, ts = parted(id)
+        place = message.place if message.place.thread else replace(message.place, thread=id)
+        try:
+            shared = await self._uploads.share(
+                place, message.key, uploads, after=ts, is_again=is_again
+            )
+            lost = shared.lost
+        except (Refused, NotPermitted) as error:
+            log.warning("The files of %s cannot be given: %s", message.key, error)
+            lost = tuple(one.name for one in uploads)
+        if lost:
+            await self._tell_lost(replace(message, place=place, files=()), id, lost)
+
+    async def _tell_lost(self, message: Outgoing, id: str, lost: Sequence[str]) -> None:
+        """Say which files are not there. What a card asks about must be there to be answered."""
+        shape = message.shape
+        told = Shape("", "", body="\n\n".join(self._words.lost.format(name=name) for name in lost))
+        line = replace(message, key=f"{message.key}:lost", shape=told, silent=True, edits="")
+        with_line = render.message(told, self._words)
+        try:
+            await self._posted(line, with_line, 1)
+            if WHOLE in lost and shape.options:
+                short = replace(_excerpt(shape, render.EXCERPTS[1], self._words), options=())
+                said = await self._message(message, short, Dialect.RICH)
+                await self._updated(replace(message, edits=id), said, 1)
+        except HeadwayError as error:
+            log.warning("That files of %s are not there cannot be told: %s", message.key, error)
+
+    async def _in_dialects(self, place: Place, make: Make, call: Callable[[Message], Any]) -> Json:
+        """Send it in the richest blocks that are taken."""
+        known = (place.workspace, _rare(make(Dialect.WHOLE).blocks))
+        dialect = self._dialects.get(known, Dialect.WHOLE)
+        while True:
+            try:
+                answer: Json = await call(make(dialect))
+            except Refused as error:
+                if error.code not in MISFIT or dialect is Dialect.PLAIN:
+                    raise
+                log.info("Slack does not take these blocks, plainer ones are tried: %s", error)
+                dialect = Dialect(dialect + 1)
+                continue
+            if dialect is not Dialect.WHOLE and known[1]:
+                _keep(self._dialects, known, dialect)
+            return answer
+
+    async def _contents(self, message: Outgoing) -> tuple[Make, list[Upload]]:
+        """How to make the message's own text and blocks, and the files that go with it."""
+        origin = await self._link(message)
+        files = [of_attachment(file, self._files) for file in message.files]
+        for shape, is_cut in self._shapes(message):
+            made = self._maker(message, shape, origin)
+            if made(Dialect.WHOLE).fits:
+                whole = [of_bytes(WHOLE, message.shape.body.encode(errors="replace"))]
+                return made, [*(whole if is_cut else []), *files]
+        raise Refused("What is to be said is too long for Slack.", code="msg_too_long")
+
+    def _shapes(self, message: Outgoing) -> Iterator[tuple[Shape, bool]]:
+        """The shapes that may fit, best first, and whether the whole goes along as a file."""
+        shape = message.shape
+        if _is_in_place(message):
+            yield from ((render.shortened(shape, most), False) for most in render.BRIEF)
+            return
+        if len(shape.body) <= render.WHOLE_MOST:
+            yield shape, False
+        yield from ((_excerpt(shape, most, self._words), True) for most in render.EXCERPTS)
+
+    async def _message(self, message: Outgoing, shape: Shape, dialect: Dialect) -> Message:
+        """A message of one person's, or one that stands for another: no file goes with it."""
+        for most in (render.WHOLE_MOST, *render.EXCERPTS):
+            made = self._maker(message, render.shortened(shape, most), "")(dialect)
+            if made.fits:
+                return made
+        raise Refused("What is to be said is too long for Slack.", code="msg_too_long")
+
+    def _maker(self, message: Outgoing, shape: Shape, origin: str) -> Make:
+        is_calling = not (message.silent or message.edits)
+        called = [user for id in shape.mentions if (user := _user(id))] if is_calling else []
+        made: dict[Dialect, Message] = {}
+
+        def draw(one: Shape, dialect: Dialect) -> Message:
+            return render.message(
+                one, self._words, called=called, is_status=_is_status(message), origin=origin,
+                dialect=dialect,
+            )  # fmt: skip
+
+        def make(dialect: Dialect) -> Message:
+            if dialect not in made:
+                drawn = draw(shape, dialect)
+                short = render.shortened(shape, render.EXCERPTS[1])
+                made[dialect] = drawn if drawn.fits or not dialect else draw(short, dialect)
+            return made[dialect]
+
+        return make
+
+    async def _link(self, message: Outgoing) -> str:
+        """The address of the message that it goes back to; none where Slack gives none."""
+        if not message.shape.origin:
+            return ""
+        try:
+            channel, ts = parted(message.shape.origin)
+            answer = await self._calls.call(
+                message.place.workspace, "chat.getPermalink", channel=channel, message_ts=ts
+            )
+        except HeadwayError as error:
+            log.info("There is no link to %s: %s", message.shape.origin, error)
+            return ""
+        return text_of(answer.get("permalink"))
+
+
+def _excerpt(shape: Shape, most: int, words: Words) -> Shape:
+    """The shape with its first paragraph; a call that is asked about with the hash of the whole."""
+    short = render.excerpt(shape, most, WHOLE, words)
+    if not shape.options:
+        return short
+    digest = hashlib.sha256(shape.body.encode(errors="replace")).hexdigest()
+    return replace(short, notes=(*short.notes, f"SHA-256 `{digest}`"))
+
+
+def _keep(book: OrderedDict[K, V], key: K, value: V) -> None:
+    """Note it as the newest; of too many the oldest are forgotten."""
+    book.pop(key, None)
+    book[key] = value
+    while len(book) > REMEMBERED:
+        book.popitem(last=False)
+
+
+def _rare(blocks: Sequence[Block]) -> frozenset[str]:
+    return frozenset(str(block["type"]) for block in blocks) & RARE
+
+
+def _digest(said: Message) -> str:
+    text = json.dumps([said.text, said.blocks], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _user(id: str) -> str:
+    """The user of a speaker's id; empty for who is not of Slack."""
+    try:
+        return user_of(id)[1]
+    except Refused:
+        return ""
+
+
+def _is_status(message: Outgoing) -> bool:
+    return message.silent and STATUS in message.key
+
+
+def _is_in_place(message: Outgoing) -> bool:
+    """Whether it is a status or a card, of which only a few lines are shown."""
+    return _is_status(message) or (message.silent and bool(message.edits))
