@@ -226,6 +226,8 @@ class Commands:
         """Say why it does not fit."""
         texts = self._desk.manner.texts
         now = await self._desk.journal.goal(goal.id) if goal else None
+        if error.code == "one_goal" and now is not None:
+            now = await self._live_beside(now) or now
         values = {
             "goal": self._name(now) if now else "",
             "state": texts(f"state.{now.state}") if now else "",
@@ -237,6 +239,11 @@ class Commands:
         is_cancelled = error.code == "final" and now is not None and now.state is State.CANCELLED
         code = "cancelled" if is_cancelled else error.code
         await self.complain(heard, texts.first(f"refused.{code}", "refused.other", **values))
+
+    async def _live_beside(self, goal: Goal) -> Goal | None:
+        """The goal that lives in the thread of another one."""
+        thread = await self._desk.rooms.thread(await self._desk.doors.home(goal.session))
+        return await self._desk.journal.goal(thread.goal) if thread and thread.goal else None
 
     async def _goal(self, heard: Heard, command: Command) -> Goal | None:
         """The goal that a command is about, or None after asking or explaining."""

@@ -122,10 +122,8 @@ class Deciding:
 
     async def _means(self, card: Card, text: str, answer: str) -> bool:
         """Whether a text says the answer of that hash to the decision."""
-        open_again = replace(card.goal, decision=replace(card.decision, answered=False))
-        facts = replace(
-            await self._facts(card.goal), goal=replace(open_again, state=State.DECIDING)
-        )
+        asked = replace(card.decision, answered=False)
+        facts = await self._facts(replace(card.goal, state=State.DECIDING, decision=asked))
         meant = answers.exact(text, facts, self._desk.manner)
         return answer == content_hash(meant.text if meant else text)
 

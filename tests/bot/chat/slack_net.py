@@ -124,6 +124,10 @@ class SlackNet(Net):
         self.intake.operations = self.delivery.operations = operations
         self.begin_anew()
 
+    def workspace(self) -> Place:
+        """All rooms of the workspace."""
+        return channel(name="")
+
     def message_id(self, place: Place) -> str:
         """The id of the next message that a person writes in a channel."""
         self._count += 1
@@ -146,6 +150,10 @@ class SlackNet(Net):
     def root(self) -> str:
         """The id of the last first message of a thread that is ours."""
         return [id for id, one in self.chat.posts.items() if one.key.startswith("root:")][-1]
+
+    def headed(self, word: str) -> str:
+        """The id of the last post with that word as its head."""
+        return [id for id, one in self.chat.posts.items() if one.shape.word == word][-1]
 
     def buttons(self, id: str) -> list[str]:
         """What the buttons under a message say when they are pressed."""
