@@ -7,7 +7,7 @@ goes.
 
 from typing import Final
 
-from sqlalchemy import bindparam, delete, func, select, text
+from sqlalchemy import bindparam, delete, select, text
 
 from adapters.store import queries
 from adapters.store.readers import Readers
@@ -31,14 +31,13 @@ _DROP: Final = delete(WAY_BACK).where(WAY_BACK.c.message == bindparam("of_messag
 _LAPSED: Final = delete(WAY_BACK).where(WAY_BACK.c.expires_at <= bindparam("of_now"))
 _WORKSPACES: Final = (
     select(_R.c.workspace)
-    .outerjoin(_S, _S.c.room == _R.c.id)
+    .outerjoin(_S, (_S.c.room == _R.c.id) & text("session.thread = '' AND session.kind = 'mail'"))
     .outerjoin(_N, (_N.c.network == _R.c.network) & (_N.c.workspace == _R.c.workspace))
     .where(_R.c.network == bindparam("of_network"), _R.c.name == bindparam("of_name"))
-    .group_by(_R.c.id, _R.c.workspace, _N.c.workspace)
     .order_by(
         text("CASE WHEN install.workspace IS NULL THEN 1 ELSE 0 END"),
-        text("CASE WHEN min(session.opened_at) IS NULL THEN 1 ELSE 0 END"),
-        func.min(_S.c.opened_at),
+        text("CASE WHEN session.opened_at IS NULL THEN 1 ELSE 0 END"),
+        _S.c.opened_at,
         _R.c.id,
     )
     .limit(1)
