@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from tests.peers import beds, hydrogen, matrix_user, synapse
+from tests.peers import beds, hydrogen, matrix_user, slack_schemas, synapse
 
 BEDS: Final[tuple[Callable[[], object], ...]] = (
     lambda: beds.python_environment("synapse", synapse.LOCK),
     matrix_user.javascript,
     lambda: matrix_user.HAS_OLM and beds.python_environment("mautrix", matrix_user.OLM_LOCK),
     lambda: hydrogen.browser() and hydrogen.built(),
+    slack_schemas.schemas,
 )
 
 

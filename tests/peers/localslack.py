@@ -116,7 +116,7 @@ class LocalSlack:
         config = self.folder / "slack.json"
         config.write_text(json.dumps(self._config()))
         binary = javascript() / "node_modules" / "local-slack-linux-x64" / "bin" / "local-slack"
-        command = [
+        command: list[str | Path] = [
             sys.executable, "-c", _BOOT, binary, "--config", config, "--port", str(self.port),
             "--base-host", "127.0.0.1", "--files-dir", self.folder / "files",
         ]  # fmt: skip

@@ -10,17 +10,26 @@ from typing import TYPE_CHECKING, Final
 
 from tests.peers.localslack import Install
 from tests.peers.slack_pages import Json, error, history, paged, replies
+from tests.peers.slack_rooms import (
+    channel_info,
+    channels,
+    dm,
+    join,
+    leave,
+    members,
+    my_channels,
+)
 from tests.peers.slack_tokens import access, tested
 from tests.peers.slack_views import opened, published, pushed, renewed
 
 if TYPE_CHECKING:
-    from tests.peers.slack_front import SlackFront
+    from tests.peers.slack_core import Core
 
-Method = Callable[["SlackFront", Install, Json], Awaitable[Json]]
+Method = Callable[["Core", Install, Json], Awaitable[Json]]
 METADATA: Final = 16_384
 
 
-async def post(front: "SlackFront", install: Install, args: Json) -> Json:
+async def post(front: "Core", install: Install, args: Json) -> Json:
     """chat.postMessage."""
     channel = await front.resolved(args.get("channel", ""), install)
     if why := _closed(front, install, channel, args) or _misfit(args):
@@ -37,7 +46,7 @@ async def post(front: "SlackFront", install: Install, args: Json) -> Json:
     return answer
 
 
-async def update(front: "SlackFront", install: Install, args: Json) -> Json:
+async def update(front: "Core", install: Install, args: Json) -> Json:
     """chat.update: of one's own; metadata stays unless there is other."""
     channel, ts = args.get("channel", ""), args.get("ts", "")
     if why := _closed(front, install, channel, {}):
@@ -67,7 +76,7 @@ async def update(front: "SlackFront", install: Install, args: Json) -> Json:
     return answer
 
 
-async def delete(front: "SlackFront", install: Install, args: Json) -> Json:
+async def delete(front: "Core", install: Install, args: Json) -> Json:
     """chat.delete: of one's own."""
     channel, ts = args.get("channel", ""), args.get("ts", "")
     if _closed(front, install, channel, {}) == "channel_not_found":
@@ -83,7 +92,7 @@ async def delete(front: "SlackFront", install: Install, args: Json) -> Json:
     return answer
 
 
-async def post_unseen(front: "SlackFront", install: Install, args: Json) -> Json:
+async def post_unseen(front: "Core", install: Install, args: Json) -> Json:
     """chat.postEphemeral: to one who is in the channel."""
     channel = args.get("channel", "")
     if why := _closed(front, install, channel, args) or _misfit(args):
@@ -93,69 +102,7 @@ async def post_unseen(front: "SlackFront", install: Install, args: Json) -> Json
     return await front.pass_on("chat.postEphemeral", install, args)
 
 
-async def join(front: "SlackFront", install: Install, args: Json) -> Json:
-    """conversations.join: a public channel that is open."""
-    channel = args.get("channel", "")
-    why = front.world.closed(install, channel)
-    if why not in ("", "not_in_channel"):
-        return error(why)
-    if front.world.kind(channel) != "channel":
-        return error("method_not_supported_for_channel_type")
-    if why:
-        front.world.room(channel).has_bot = True
-        front.tell(front.joined_event(channel, install.bot))
-    return {"ok": True, "channel": channel_of(front, install, channel)}
-
-
-async def leave(front: "SlackFront", install: Install, args: Json) -> Json:
-    """conversations.leave."""
-    channel = args.get("channel", "")
-    if front.world.closed(install, channel) == "channel_not_found":
-        return error("channel_not_found")
-    front.world.room(channel).has_bot = False
-    kind = "group_left" if front.world.is_private(channel) else "channel_left"
-    front.tell({
-        "type": kind, "channel": channel, "actor_id": install.bot, "event_ts": front.stamp(),
-    })  # fmt: skip
-    return {"ok": True}
-
-
-async def channel_info(front: "SlackFront", install: Install, args: Json) -> Json:
-    """conversations.info."""
-    channel = args.get("channel", "")
-    if front.world.closed(install, channel) == "channel_not_found":
-        return error("channel_not_found")
-    return {"ok": True, "channel": channel_of(front, install, channel)}
-
-
-async def channels(front: "SlackFront", install: Install, args: Json) -> Json:
-    """conversations.list: those it may see."""
-    return _listed(front, install, args, only_mine=False)
-
-
-async def my_channels(front: "SlackFront", install: Install, args: Json) -> Json:
-    """users.conversations: those it is in."""
-    return _listed(front, install, args, only_mine=True)
-
-
-async def members(front: "SlackFront", install: Install, args: Json) -> Json:
-    """conversations.members, by pages."""
-    channel = args.get("channel", "")
-    if front.world.closed(install, channel) == "channel_not_found":
-        return error("channel_not_found")
-    found = sorted(front.world.people_of(channel))
-    return paged("members", found, args, 100)
-
-
-async def dm(front: "SlackFront", install: Install, args: Json) -> Json:
-    """conversations.open: with one person."""
-    user = str(args.get("users") or "").split(",")[0]
-    if not front.is_person(user):
-        return error("user_not_found")
-    return {"ok": True, "channel": {"id": await front.dm(user, install)}}
-
-
-async def person(front: "SlackFront", install: Install, args: Json) -> Json:
+async def person(front: "Core", install: Install, args: Json) -> Json:
     """users.info."""
     answer = await front.pass_on("users.info", install, args)
     if not answer.get("ok"):
@@ -163,23 +110,23 @@ async def person(front: "SlackFront", install: Install, args: Json) -> Json:
     return {"ok": True, "user": front.profile(answer["user"])}
 
 
-async def everyone(front: "SlackFront", install: Install, args: Json) -> Json:
+async def everyone(front: "Core", install: Install, args: Json) -> Json:
     """users.list, by pages."""
     answer = await front.pass_on("users.list", install, {})
     return paged("members", [front.profile(each) for each in answer["members"]], args, 200)
 
 
-async def react(front: "SlackFront", install: Install, args: Json) -> Json:
+async def react(front: "Core", install: Install, args: Json) -> Json:
     """reactions.add: once each."""
     return await _reacted(front, install, args, present=True)
 
 
-async def unreact(front: "SlackFront", install: Install, args: Json) -> Json:
+async def unreact(front: "Core", install: Install, args: Json) -> Json:
     """reactions.remove."""
     return await _reacted(front, install, args, present=False)
 
 
-async def reactions(front: "SlackFront", install: Install, args: Json) -> Json:
+async def reactions(front: "Core", install: Install, args: Json) -> Json:
     """reactions.get."""
     channel, ts = args.get("channel", ""), args.get("timestamp", "")
     message = front.mirror.get(channel, ts)
@@ -191,7 +138,7 @@ async def reactions(front: "SlackFront", install: Install, args: Json) -> Json:
     }  # fmt: skip
 
 
-async def complete_upload(front: "SlackFront", install: Install, args: Json) -> Json:
+async def complete_upload(front: "Core", install: Install, args: Json) -> Json:
     """files.completeUploadExternal: into a channel that it is in."""
     channel = args.get("channel_id", "")
     if channel and (why := _closed(front, install, channel, args)):
@@ -199,12 +146,12 @@ async def complete_upload(front: "SlackFront", install: Install, args: Json) -> 
     return await front.pass_on("files.completeUploadExternal", install, args)
 
 
-async def file_info(front: "SlackFront", install: Install, args: Json) -> Json:
+async def file_info(front: "Core", install: Install, args: Json) -> Json:
     """files.info."""
     return await front.pass_on("files.info", install, args)
 
 
-async def set_status(front: "SlackFront", install: Install, args: Json) -> Json:
+async def set_status(front: "Core", install: Install, args: Json) -> Json:
     """assistant.threads.setStatus, for a while."""
     channel, ts = args.get("channel_id", ""), args.get("thread_ts", "")
     if why := _no_assistant(front, install, channel):
@@ -215,13 +162,13 @@ async def set_status(front: "SlackFront", install: Install, args: Json) -> Json:
     return {"ok": True}
 
 
-async def set_prompts(front: "SlackFront", install: Install, args: Json) -> Json:
+async def set_prompts(front: "Core", install: Install, args: Json) -> Json:
     """assistant.threads.setSuggestedPrompts; the agent view has no thread."""
     why = _no_assistant(front, install, args.get("channel_id", ""))
     return why or {"ok": True}
 
 
-async def usergroups(front: "SlackFront", install: Install, args: Json) -> Json:
+async def usergroups(front: "Core", install: Install, args: Json) -> Json:
     """usergroups.list."""
     kept = [dict(each) for each in front.world.groups]
     if not args.get("include_users"):
@@ -230,7 +177,7 @@ async def usergroups(front: "SlackFront", install: Install, args: Json) -> Json:
     return {"ok": True, "usergroups": kept}
 
 
-async def group_members(front: "SlackFront", install: Install, args: Json) -> Json:
+async def group_members(front: "Core", install: Install, args: Json) -> Json:
     """usergroups.users.list."""
     for each in front.world.groups:
         if each["id"] == args.get("usergroup"):
@@ -238,7 +185,7 @@ async def group_members(front: "SlackFront", install: Install, args: Json) -> Js
     return error("no_such_subteam")
 
 
-async def start_stream(front: "SlackFront", install: Install, args: Json) -> Json:
+async def start_stream(front: "Core", install: Install, args: Json) -> Json:
     """chat.startStream: a message that grows; who it is for has to be said in a channel."""
     channel = args.get("channel", "")
     if why := _closed(front, install, channel, args):
@@ -257,25 +204,25 @@ async def start_stream(front: "SlackFront", install: Install, args: Json) -> Jso
     return posted
 
 
-async def append_stream(front: "SlackFront", install: Install, args: Json) -> Json:
+async def append_stream(front: "Core", install: Install, args: Json) -> Json:
     """chat.appendStream."""
     return await _streamed(front, install, args)
 
 
-async def stop_stream(front: "SlackFront", install: Install, args: Json) -> Json:
+async def stop_stream(front: "Core", install: Install, args: Json) -> Json:
     """chat.stopStream."""
     answer = await _streamed(front, install, args)
     front.world.streams.pop((args.get("channel", ""), args.get("ts", "")), None)
     return answer
 
 
-async def revoke(front: "SlackFront", install: Install, args: Json) -> Json:
+async def revoke(front: "Core", install: Install, args: Json) -> Json:
     """auth.revoke and apps.uninstall."""
     front.world.revoked |= {token for token, its in front.world.tokens.items() if its == install}
     return {"ok": True, "revoked": True}
 
 
-async def team(front: "SlackFront", install: Install, args: Json) -> Json:
+async def team(front: "Core", install: Install, args: Json) -> Json:
     """team.info."""
     found: Json = {"id": install.team, "name": install.name, "domain": install.domain}
     if install.enterprise:
@@ -283,7 +230,7 @@ async def team(front: "SlackFront", install: Install, args: Json) -> Json:
     return {"ok": True, "team": found}
 
 
-async def teams(front: "SlackFront", install: Install, args: Json) -> Json:
+async def teams(front: "Core", install: Install, args: Json) -> Json:
     """auth.teams.list: the workspaces that an install reaches."""
     kin = [
         each for each in front.world.installs
@@ -292,49 +239,7 @@ async def teams(front: "SlackFront", install: Install, args: Json) -> Json:
     return {"ok": True, "teams": [{"id": each.team, "name": each.name} for each in kin]}
 
 
-def channel_of(front: "SlackFront", install: Install, channel: str) -> Json:
-    """A channel as Slack describes it."""
-    world = front.world
-    room = world.room(channel)
-    if channel in world.dms:
-        return {
-            "id": channel, "is_im": True, "user": world.dms[channel][0], "is_archived": False,
-            "is_org_shared": False, "created": 1_700_000_000,
-        }  # fmt: skip
-    known = world.channels[channel]
-    return {
-        "id": channel, "name": known.name, "name_normalized": known.name,
-        "is_channel": not known.is_private, "is_group": known.is_private, "is_im": False,
-        "is_mpim": False, "is_private": known.is_private, "is_archived": room.is_archived,
-        "is_general": channel == "C01GEN", "is_member": room.has_bot,
-        "is_shared": room.is_shared, "is_ext_shared": room.is_shared, "is_org_shared": False,
-        "created": 1_700_000_000, "creator": "U01ALICE", "context_team_id": install.team,
-        "num_members": len(world.people_of(channel)),
-        "topic": {"value": "", "creator": "", "last_set": 0},
-        "purpose": {"value": "", "creator": "", "last_set": 0},
-    }  # fmt: skip
-
-
-def _listed(front: "SlackFront", install: Install, args: Json, *, only_mine: bool) -> Json:
-    kinds = set(str(args.get("types") or "public_channel").split(","))
-    if kinds - {"public_channel", "private_channel", "mpim", "im"}:
-        return error("invalid_types")
-    found = []
-    for channel in (*front.world.channels, *front.world.dms):
-        why = front.world.closed(install, channel)
-        if why == "channel_not_found" or (only_mine and why == "not_in_channel"):
-            continue
-        if args.get("exclude_archived") and why == "is_archived":
-            continue
-        kind = {"im": "im", "group": "private_channel"}.get(
-            front.world.kind(channel), "public_channel"
-        )
-        if kind in kinds:
-            found.append(channel_of(front, install, channel))
-    return paged("channels", found, args, 100)
-
-
-async def _reacted(front: "SlackFront", install: Install, args: Json, *, present: bool) -> Json:
+async def _reacted(front: "Core", install: Install, args: Json, *, present: bool) -> Json:
     channel, ts, name = args.get("channel", ""), args.get("timestamp", ""), args.get("name", "")
     if why := front.world.closed(install, channel):
         return error("channel_not_found" if why == "not_in_channel" else why)
@@ -359,7 +264,7 @@ async def _reacted(front: "SlackFront", install: Install, args: Json, *, present
     return answer
 
 
-async def _streamed(front: "SlackFront", install: Install, args: Json) -> Json:
+async def _streamed(front: "Core", install: Install, args: Json) -> Json:
     channel, ts = args.get("channel", ""), args.get("ts", "")
     if front.mirror.get(channel, ts) is None:
         return error("message_not_found")
@@ -374,7 +279,7 @@ async def _streamed(front: "SlackFront", install: Install, args: Json) -> Json:
     return {"ok": True, "channel": channel, "ts": ts} if answer.get("ok") else answer
 
 
-def _closed(front: "SlackFront", install: Install, channel: str, args: Json) -> str:
+def _closed(front: "Core", install: Install, channel: str, args: Json) -> str:
     """The error that keeps a post from a channel or from a thread there."""
     if why := front.world.closed(install, channel):
         return why
@@ -398,7 +303,7 @@ def _misfit(args: Json) -> str:
     return ""
 
 
-def _no_assistant(front: "SlackFront", install: Install, channel: str) -> Json | None:
+def _no_assistant(front: "Core", install: Install, channel: str) -> Json | None:
     if not front.world.has_assistant:
         return error("missing_scope", needed="assistant:write", provided="chat:write")
     if front.world.closed(install, channel):
@@ -406,7 +311,7 @@ def _no_assistant(front: "SlackFront", install: Install, channel: str) -> Json |
     return None
 
 
-def _own(front: "SlackFront", install: Install, message: Json) -> Json:
+def _own(front: "Core", install: Install, message: Json) -> Json:
     """The event by which an app hears of its own message."""
     channel = message["channel"]
     return {
@@ -415,7 +320,7 @@ def _own(front: "SlackFront", install: Install, message: Json) -> Json:
     }  # fmt: skip
 
 
-def _shown(front: "SlackFront", install: Install, message: Json) -> Json:
+def _shown(front: "Core", install: Install, message: Json) -> Json:
     shown = {name: value for name, value in message.items() if name != "channel"}
     shown["team"] = install.team
     shown["bot_profile"] = {
@@ -428,14 +333,14 @@ def _shown(front: "SlackFront", install: Install, message: Json) -> Json:
     return shown
 
 
-async def _as_it_is(front: "SlackFront", install: Install, args: Json) -> Json:
+async def _as_it_is(front: "Core", install: Install, args: Json) -> Json:
     return {"ok": True}
 
 
 def passed(method: str) -> Method:
     """What local-slack does as Slack does."""
 
-    async def call(front: "SlackFront", install: Install, args: Json) -> Json:
+    async def call(front: "Core", install: Install, args: Json) -> Json:
         return await front.pass_on(method, install, args)
 
     return call

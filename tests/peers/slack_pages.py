@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tests.peers.localslack import Install
 
 if TYPE_CHECKING:
-    from tests.peers.slack_front import SlackFront
+    from tests.peers.slack_core import Core
 
 Json = dict[str, Any]
 
@@ -35,7 +35,7 @@ def paged(name: str, items: Sequence[Any], args: Json, default: int) -> Json:
     }  # fmt: skip
 
 
-async def history(front: "SlackFront", install: Install, args: Json) -> Json:
+async def history(front: "Core", install: Install, args: Json) -> Json:
     """conversations.history: the channel's own timeline, newest first."""
     channel = args.get("channel", "")
     if why := _closed(front, install, channel):
@@ -47,7 +47,7 @@ async def history(front: "SlackFront", install: Install, args: Json) -> Json:
     return _told(front, channel, [*reversed(roots)], args)
 
 
-async def replies(front: "SlackFront", install: Install, args: Json) -> Json:
+async def replies(front: "Core", install: Install, args: Json) -> Json:
     """conversations.replies: the root, whatever the bounds, and the replies, oldest first."""
     channel, ts = args.get("channel", ""), args.get("ts", "")
     if why := _closed(front, install, channel):
@@ -61,13 +61,13 @@ async def replies(front: "SlackFront", install: Install, args: Json) -> Json:
     return _told(front, channel, thread, args, root=ts)
 
 
-def _closed(front: "SlackFront", install: Install, channel: str) -> str:
+def _closed(front: "Core", install: Install, channel: str) -> str:
     why = front.world.closed(install, channel)
     return "" if why == "is_archived" else why
 
 
 def _told(
-    front: "SlackFront", channel: str, messages: Sequence[Json], args: Json, root: str = ""
+    front: "Core", channel: str, messages: Sequence[Json], args: Json, root: str = ""
 ) -> Json:
     try:
         oldest = Decimal(str(args.get("oldest") or 0))
@@ -92,7 +92,7 @@ def _told(
     return answer
 
 
-def _shown(front: "SlackFront", channel: str, message: Json, with_metadata: bool) -> Json:
+def _shown(front: "Core", channel: str, message: Json, with_metadata: bool) -> Json:
     shown = {name: value for name, value in message.items() if name != "channel"}
     shown["team"] = front.world.team_of(str(message.get("user", "")))
     metadata = front.world.metadata.get((channel, message["ts"]))

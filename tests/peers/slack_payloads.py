@@ -208,9 +208,11 @@ def _empty(view: Mapping[str, Any]) -> Json:
             continue
         kind = element.get("type")
         found: Json = {"type": kind}
-        if kind == "plain_text_input":
-            found["value"] = element.get("initial_value")
-        elif kind in ("number_input", "email_text_input", "url_text_input"):
+        if kind == "plain_text_input" or kind in (
+            "number_input",
+            "email_text_input",
+            "url_text_input",
+        ):
             found["value"] = element.get("initial_value")
         elif kind in ("conversations_select", "channels_select"):
             name = kind.removesuffix("s_select")

@@ -9,19 +9,15 @@ import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import aiohttp
 
 from tests.peers import slack_payloads as payloads
 from tests.peers.localslack import Install
+from tests.peers.slack_core import Core, Json
 from tests.peers.slack_delivery import Envelope
 
-if TYPE_CHECKING:
-    from tests.peers.slack_front import SlackFront
-
-Json = dict[str, Any]
 REPLY_S: Final = 15.0
 LOOK_S: Final = 0.02
 
@@ -40,10 +36,10 @@ class Reply:
         return asyncio.wrap_future(self._future).__await__()
 
 
-class People:
-    """A part of the front."""
+class SlackFront(Core):
+    """The front. What it is asked to do may be asked from any thread but its own."""
 
-    def say(self: "SlackFront", user: str, channel: str, text: str, thread: str = "") -> str:
+    def say(self, user: str, channel: str, text: str, thread: str = "") -> str:
         """Say something; returns its timestamp."""
         wish = {"channel": channel, "user": user, "text": text}
         if thread:
@@ -52,26 +48,24 @@ class People:
         self.mirror.put(answer["message"])
         return str(answer["message"]["ts"])
 
-    def edit(self: "SlackFront", user: str, channel: str, ts: str, text: str) -> bool:
+    def edit(self, user: str, channel: str, ts: str, text: str) -> bool:
         """Edit what one has said."""
         wish = {"channel": channel, "user": user, "ts": ts, "text": text}
         return bool(self.run(self.upstream.control("edit-message", wish))["ok"])
 
-    def remove(self: "SlackFront", user: str, channel: str, ts: str) -> bool:
+    def remove(self, user: str, channel: str, ts: str) -> bool:
         """Delete what one has said."""
         wish = {"channel": channel, "user": user, "ts": ts}
         return bool(self.run(self.upstream.control("delete-message", wish))["ok"])
 
-    def react(
-        self: "SlackFront", user: str, channel: str, ts: str, name: str, *, present: bool = True
-    ) -> None:
+    def react(self, user: str, channel: str, ts: str, name: str, *, present: bool = True) -> None:
         """Put a reaction to a message, or take it away."""
         wish = {"channel": channel, "user": user, "ts": ts, "name": name, "present": present}
         self.run(self.upstream.control("reaction", wish))
         self.run(_soon(lambda: self.mirror.react(channel, ts, name, user, present=present)))
 
     def upload(
-        self: "SlackFront", user: str, channel: str, name: str, content: bytes, text: str = "",
+        self, user: str, channel: str, name: str, content: bytes, text: str = "",
         thread: str = "", kind: str = "text/plain",
     ) -> str:  # fmt: skip
         """Share a file; returns the message's timestamp."""
@@ -90,9 +84,7 @@ class People:
         self.mirror.put(self.ours(answer["message"]))
         return str(answer["message"]["ts"])
 
-    def command(
-        self: "SlackFront", user: str, channel: str, text: str = "", name: str = "/goal"
-    ) -> Reply:
+    def command(self, user: str, channel: str, text: str = "", name: str = "/goal") -> Reply:
         """Type a slash command; what is acknowledged with a text is shown to the person alone."""
         install = self.world.install_of(channel)
 
@@ -108,9 +100,7 @@ class People:
 
         return self._reply(typed)
 
-    def press(
-        self: "SlackFront", user: str, channel: str, ts: str, wanted: str, **further: Any
-    ) -> Reply:
+    def press(self, user: str, channel: str, ts: str, wanted: str, **further: Any) -> Reply:
         """Press the button of a message whose action or label is `wanted`.
 
         Raises:
@@ -123,24 +113,24 @@ class People:
         kept = dict(message)
         return self.press_as(user, kept, element)
 
-    def press_as(self: "SlackFront", user: str, message: Json, element: Json) -> Reply:
+    def press_as(self, user: str, message: Json, element: Json) -> Reply:
         """Press a button of a message as a client shows it that has not heard of anything since."""
         install = self.world.install_of(message["channel"])
         return self._reply(lambda: self.pressed(install, user, message, element))
 
-    def press_home(self: "SlackFront", user: str, wanted: str, **further: Any) -> Reply:
+    def press_home(self, user: str, wanted: str, **further: Any) -> Reply:
         """Press a button of the bot's home. Raises LookupError."""
         view = self.home(user)
         element = {**found(view, wanted), **further}
-        return self._reply(lambda: self._pressed_in(view, user, element))
+        return self._reply(lambda: self.pressed_in(view, user, element))
 
-    def press_window(self: "SlackFront", user: str, wanted: str, **further: Any) -> Reply:
+    def press_window(self, user: str, wanted: str, **further: Any) -> Reply:
         """Press a button of the window that is open. Raises LookupError."""
         view = self.window(user)
         element = {**found(view, wanted), **further}
-        return self._reply(lambda: self._pressed_in(view, user, element))
+        return self._reply(lambda: self.pressed_in(view, user, element))
 
-    def submit(self: "SlackFront", user: str, **values: str | None) -> Reply:
+    def submit(self, user: str, **values: str | None) -> Reply:
         """Fill in the window that is open; `values` by action, block or label (`_` for a blank).
 
         Raises:
@@ -148,21 +138,21 @@ class People:
         """
         return self.submit_as(user, self.window(user), **values)
 
-    def submit_as(self: "SlackFront", user: str, view: Json, **values: str | None) -> Reply:
+    def submit_as(self, user: str, view: Json, **values: str | None) -> Reply:
         """Fill in a window as somebody sees it who has it open."""
         state: Json = {}
         for name, value in values.items():
             block, element = _input(view, name)
             state.setdefault(block, {})[element["action_id"]] = _filled(element, value)
-        return self._reply(lambda: self.submitted(self._install_of(view), user, view, state))
+        return self._reply(lambda: self.submitted(self.install_by(view), user, view, state))
 
-    def close(self: "SlackFront", user: str) -> Reply:
+    def close(self, user: str) -> Reply:
         """Close the window that is open."""
         view = self.window(user)
 
         async def closed() -> Envelope:
             self.world.stacks.pop(user, None)
-            made = payloads.closing(self.world, self._install_of(view), user, view)
+            made = payloads.closing(self.world, self.install_by(view), user, view)
             envelope = Envelope("interactive", made)
             if not view.get("notify_on_close"):
                 return envelope
@@ -170,7 +160,7 @@ class People:
 
         return self._reply(closed)
 
-    def shortcut(self: "SlackFront", user: str, callback: str) -> Reply:
+    def shortcut(self, user: str, callback: str) -> Reply:
         """A global shortcut."""
 
         async def chosen() -> Envelope:
@@ -179,9 +169,7 @@ class People:
 
         return self._reply(chosen)
 
-    def message_shortcut(
-        self: "SlackFront", user: str, channel: str, ts: str, callback: str
-    ) -> Reply:
+    def message_shortcut(self, user: str, channel: str, ts: str, callback: str) -> Reply:
         """A shortcut from a message's menu."""
         message = self.mirror.get(channel, ts)
         assert message is not None, f"There is no message {ts} in {channel}."
@@ -193,7 +181,7 @@ class People:
 
         return self._reply(chosen)
 
-    def open_home(self: "SlackFront", user: str, tab: str = "home", *, looking: str = "") -> None:
+    def open_home(self, user: str, tab: str = "home", *, looking: str = "") -> None:
         """Open the bot's home, or its messages (`tab="messages"`), `looking` at a channel."""
 
         async def opened() -> None:
@@ -210,7 +198,7 @@ class People:
 
         self.run(opened())
 
-    def look_at(self: "SlackFront", user: str, channel: str) -> None:
+    def look_at(self, user: str, channel: str) -> None:
         """Look at a channel while the bot's messages are open beside it."""
         event = {
             "type": "app_context_changed", "user": user, "context": self._context(channel),
@@ -218,39 +206,39 @@ class People:
         }  # fmt: skip
         self.run(_soon(lambda: self.tell(event)))
 
-    def inject(self: "SlackFront", event: Json, install: Install | None = None) -> None:
+    def inject(self, event: Json, install: Install | None = None) -> None:
         """Bring any event."""
         self.run(_soon(lambda: self.tell(event, install)))
 
-    def inject_payload(self: "SlackFront", payload: Json, kind: Any = "interactive") -> Reply:
+    def inject_payload(self, payload: Json, kind: Any = "interactive") -> Reply:
         """Bring any payload, whatever is wrong with it."""
         return self._reply(lambda: self.deliver(Envelope(kind, payload)))
 
-    def archive(self: "SlackFront", channel: str) -> None:
+    def archive(self, channel: str) -> None:
         """Archive a channel."""
         private = self.world.is_private(channel)
         event: Json = {
             "type": "group_archive" if private else "channel_archive", "channel": channel,
             "user": "U01ALICE", "is_moved": 0, "event_ts": self.stamp(),
         }  # fmt: skip
-        self.run(_soon(lambda: (setattr(self.world.room(channel), "is_archived", True),
-                                self.tell(event))))  # fmt: skip
+        self.world.room(channel).is_archived = True
+        self.inject(event)
 
-    def unarchive(self: "SlackFront", channel: str) -> None:
+    def unarchive(self, channel: str) -> None:
         """Take a channel out of the archive."""
         event: Json = {
             "type": "channel_unarchive", "channel": channel, "user": "U01ALICE",
             "event_ts": self.stamp(),
         }  # fmt: skip
-        self.run(_soon(lambda: (setattr(self.world.room(channel), "is_archived", False),
-                                self.tell(event))))  # fmt: skip
+        self.world.room(channel).is_archived = False
+        self.inject(event)
 
-    def delete_channel(self: "SlackFront", channel: str) -> None:
+    def delete_channel(self, channel: str) -> None:
         """Delete a channel."""
         self.world.room(channel).is_gone = True
         self.inject({"type": "channel_deleted", "channel": channel})
 
-    def kick(self: "SlackFront", channel: str, by: str = "U01ALICE") -> None:
+    def kick(self, channel: str, by: str = "U01ALICE") -> None:
         """Remove the bot from a channel."""
         self.world.room(channel).has_bot = False
         private = self.world.is_private(channel)
@@ -259,29 +247,29 @@ class People:
             "actor_id": by, "event_ts": self.stamp(),
         })  # fmt: skip
 
-    def absent(self: "SlackFront", channel: str) -> None:
+    def absent(self, channel: str) -> None:
         """The bot was never in a channel."""
         self.world.room(channel).has_bot = False
 
-    def invite(self: "SlackFront", channel: str, by: str = "U01ALICE") -> None:
+    def invite(self, channel: str, by: str = "U01ALICE") -> None:
         """Bring the bot into a channel."""
         self.world.room(channel).has_bot = True
         bot = self.world.install_of(channel).bot
         self.inject({**self.joined_event(channel, bot), "inviter": by})
 
-    def enter(self: "SlackFront", channel: str, user: str) -> None:
+    def enter(self, channel: str, user: str) -> None:
         """Somebody comes into a channel."""
         self.world.people_of(channel)
         self.world.members[channel].add(user)
         self.inject(self.joined_event(channel, user))
 
-    def depart(self: "SlackFront", channel: str, user: str) -> None:
+    def depart(self, channel: str, user: str) -> None:
         """Somebody leaves a channel."""
         self.world.people_of(channel)
         self.world.members[channel].discard(user)
         self.inject({**self.joined_event(channel, user), "type": "member_left_channel"})
 
-    def uninstall(self: "SlackFront", install: Install | None = None) -> None:
+    def uninstall(self, install: Install | None = None) -> None:
         """Remove the app from a workspace: its tokens are worth nothing any more."""
         gone = install or self.install
         tokens = {token for token, its in self.world.tokens.items() if its.bot == gone.bot}
@@ -289,28 +277,22 @@ class People:
         self.inject({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [gone.bot]}}, gone)
         self.inject({"type": "app_uninstalled"}, gone)
 
-    def code(self: "SlackFront", install: Install | None = None) -> str:
-        """A code by which the app gets a token of an install (`oauth.v2.access`)."""
-        code = self.world.fresh("code")
-        self.codes[code] = install or self.install
-        return code
-
-    def expire(self: "SlackFront", token: str) -> None:
+    def expire(self, token: str) -> None:
         """A token has run out."""
         self.world.tokens.pop(token, None)
         self.expired.add(token)
 
-    def person(self: "SlackFront", user: str, **fields: Any) -> None:
+    def person(self, user: str, **fields: Any) -> None:
         """What differs of a person in `users.info`: `team_id`, `is_restricted`, `deleted` ..."""
         self.world.people.setdefault(user, {}).update(fields)
 
-    def thread(self: "SlackFront", channel: str, ts: str) -> list[Json]:
+    def thread(self, channel: str, ts: str) -> list[Json]:
         """The replies under a message that everybody sees."""
         return [
             each for each in self.mirror.thread(channel, ts) if each.get("subtype") != "ephemeral"
         ]  # fmt: skip
 
-    def posts(self: "SlackFront", channel: str) -> list[Json]:
+    def posts(self, channel: str) -> list[Json]:
         """What the bot has said in a channel for everybody."""
         bot = self.world.install_of(channel).bot
         return [
@@ -318,36 +300,22 @@ class People:
             if each.get("user") == bot and each.get("subtype") != "ephemeral"
         ]  # fmt: skip
 
-    def unseen(self: "SlackFront", user: str) -> list[Json]:
+    def unseen(self, user: str) -> list[Json]:
         """What only this person was shown."""
         return [each for each in self.mirror.all() if each.get("ephemeral_to") == user]
 
-    def window(self: "SlackFront", user: str) -> Json:
+    def window(self, user: str) -> Json:
         """The window that a person has open. Raises LookupError."""
         stack = self.world.stacks.get(user)
         if not stack:
             raise LookupError(f"{user} has no window open.")
         return dict(stack[-1])
 
-    def window_of(self: "SlackFront", id: str) -> Json | None:
-        """A window by its id, where somebody has it open."""
-        windows = (view for stack in self.world.stacks.values() for view in stack)
-        return next((view for view in windows if view["id"] == id), None)
-
-    def home(self: "SlackFront", user: str) -> Json:
-        """The bot's home as a person sees it. Raises LookupError."""
-        for (_, whose), view in self.world.homes.items():
-            if whose == user:
-                return view
-        raise LookupError(f"{user} was shown no home.")
-
-    def dm_of(self: "SlackFront", user: str) -> str:
+    def dm_of(self, user: str) -> str:
         """The id of a person's DM with the bot."""
         return self.run(self.dm(user, self.install))
 
-    def until(
-        self: "SlackFront", has: Callable[[], Any], what: str, timeout_s: float = 20.0
-    ) -> Any:
+    def until(self, has: Callable[[], Any], what: str, timeout_s: float = 20.0) -> Any:
         """Wait until something holds; returns it. Raises AssertionError."""
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
@@ -359,69 +327,20 @@ class People:
             time.sleep(LOOK_S)
         raise AssertionError(f"It did not come about in {timeout_s:.0f} s: {what}")
 
-    async def pressed(
-        self: "SlackFront", install: Install, user: str, message: Json | None, element: Json
-    ) -> Envelope:
-        """Bring a press; without a message, on whatever the page shows: a window, or the home."""
-        if message is None:
-            stack = self.world.stacks.get(user)
-            return await self._pressed_in(stack[-1] if stack else self.home(user), user, element)
-        made = payloads.press_on_message(self.world, install, user, message, element)
-        return await self.deliver(Envelope("interactive", made))
-
-    async def show(self: "SlackFront", install: Install, said: Json, user: str) -> None:
-        """Post what the bot said in answer: to the person alone, unless it is for the channel."""
-        kept = {name: said.get(name) for name in ("channel", "text", "blocks", "thread_ts")}
-        kept["text"] = kept["text"] or ""
-        if said.get("response_type") == "in_channel":
-            answer = await self.pass_on("chat.postMessage", install, kept)
-            self.mirror.put(answer["message"])
-            return
-        await self.pass_on("chat.postEphemeral", install, {**kept, "user": user})
-
-    def said(self: "SlackFront", event: Json) -> Json:
-        """A message of a person with what Slack's have besides."""
-        user, channel = event.get("user", ""), event["channel"]
-        if user in {each.bot for each in self.world.installs}:
-            return event
-        team = self.world.team_of(user)
-        event = {**event, "team": team}
-        if event["type"] == "message":
-            event["channel_type"] = self.world.kind(channel)
-            if not event.get("subtype"):
-                event["client_msg_id"] = f"client-{event['ts']}"
-        if team not in {each.team for each in self.world.installs}:
-            event |= {"user_team": team, "source_team": team}
-        thread = event.get("thread_ts")
-        root = self.mirror.get(channel, thread) if thread else None
-        if root is not None and event["type"] == "message":
-            event["parent_user_id"] = root.get("user", "")
-        return event
-
-    async def _pressed_in(self: "SlackFront", view: Json, user: str, element: Json) -> Envelope:
-        made = payloads.press_in_view(self.world, self._install_of(view), user, view, element)
-        return await self.deliver(Envelope("interactive", made))
-
-    def _install_of(self: "SlackFront", view: Mapping[str, Any]) -> Install:
-        for install in self.world.installs:
-            if view.get("bot_id") == install.bot_id:
-                return install
-        return self.install
-
-    def _context(self: "SlackFront", channel: str) -> Json:
+    def _context(self, channel: str) -> Json:
         entity = {
             "type": "slack#/types/channel_id", "value": channel,
             "team_id": self.world.install_of(channel).team,
         }  # fmt: skip
         return {"entities": [entity]}
 
-    def _reply(self: "SlackFront", work: Callable[[], Any]) -> Reply:
+    def _reply(self, work: Callable[[], Any]) -> Reply:
         async def whole() -> Envelope:
             envelope: Envelope = await work()
             return envelope
 
-        assert self._loop is not None
-        return Reply(asyncio.run_coroutine_threadsafe(whole(), self._loop))
+        assert self.loop is not None
+        return Reply(asyncio.run_coroutine_threadsafe(whole(), self.loop))
 
 
 def found(part: Mapping[str, Any], wanted: str) -> Json:
@@ -472,6 +391,3 @@ def _filled(element: Mapping[str, Any], value: str | None) -> Json:
         chosen = next((o for o in element.get("options", ()) if o["value"] == value), None)
         return {"type": kind, "selected_option": chosen}
     return {"type": kind, "value": value or None}
-
-
-__all__ = ["People", "Reply", "buttons", "found", "replace"]

@@ -18,12 +18,12 @@ from tests.peers.slack_faults import Call, Cut, Failed, Fault, Limited, Page, Sl
 from tests.peers.slack_methods import METHODS
 from tests.peers.slack_mirror import for_page
 from tests.peers.slack_pages import Json, error
-from tests.peers.slack_schemas import faults_of_answer, faults_of_call, faults_of_view
+from tests.peers.slack_schemas import faults_of_answer, faults_of_call
 from tests.peers.slack_tokens import lacking, scopes_of
 from tests.peers.slack_world import WAY_BACK_USES
 
 if TYPE_CHECKING:
-    from tests.peers.slack_front import SlackFront
+    from tests.peers.slack_core import Core
 
 PAGE: Final = (
     "<!DOCTYPE html>\n<html><head><title>{0}</title></head>\n<body><h1>{0}</h1>"
@@ -46,7 +46,7 @@ _TRUTHS: Final = {
 class Handlers:
     """Serves the front."""
 
-    def __init__(self, front: "SlackFront", session: aiohttp.ClientSession) -> None:
+    def __init__(self, front: "Core", session: aiohttp.ClientSession) -> None:
         self._front, self._session = front, session
         self._tickets: dict[str, str] = {}
 
@@ -88,17 +88,19 @@ class Handlers:
             return self._ticket(token)
         if method not in METHODS:
             return error("unknown_method", req_method=method)
+        install: Install | None
         if method == "oauth.v2.access":
             args = {"client_id": "", "client_secret": "", **args}
             wrong = faults_of_call(method, args)
-            install: Install | None = front.install
+            install = front.install
         else:
             why, install = self._owner(token)
-            if why or install is None:
+            if why:
                 return error(why)
             if (refused := lacking(front.world, token, method)) is not None:
                 return refused
             wrong = faults_of_call(method, args)
+        assert install is not None
         front.violations += wrong
         if wrong:
             return error(_named(wrong))
@@ -363,6 +365,3 @@ def _cut(request: web.Request) -> web.Response:
 
 def _html(status: int) -> web.Response:
     return web.Response(status=status, text=PAGE.format(status), content_type="text/html")
-
-
-__all__ = ["Handlers", "faults_of_view"]

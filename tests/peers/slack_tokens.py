@@ -8,7 +8,7 @@ from tests.peers.slack_pages import Json, error
 from tests.peers.slack_world import World
 
 if TYPE_CHECKING:
-    from tests.peers.slack_front import SlackFront
+    from tests.peers.slack_core import Core
 
 CLIENT_ID: Final = "111.222"
 CLIENT_SECRET: Final = "client-secret-of-tests"
@@ -67,7 +67,7 @@ def lacking(world: World, token: str, method: str) -> Json | None:
     return error("missing_scope", needed=needed[0], provided=",".join(sorted(has)))
 
 
-async def tested(front: "SlackFront", install: Install, args: Json) -> Json:
+async def tested(front: "Core", install: Install, args: Json) -> Json:
     """auth.test."""
     answer: Json = {
         "ok": True, "url": f"https://{install.domain}.slack.com/", "team": install.name,
@@ -79,7 +79,7 @@ async def tested(front: "SlackFront", install: Install, args: Json) -> Json:
     return answer
 
 
-async def access(front: "SlackFront", install: Install, args: Json) -> Json:
+async def access(front: "Core", install: Install, args: Json) -> Json:
     """oauth.v2.access: a code, or a token to renew, for a token."""
     if args.get("client_id") != CLIENT_ID:
         return error("invalid_client_id")
@@ -96,7 +96,7 @@ async def access(front: "SlackFront", install: Install, args: Json) -> Json:
     return granted(front, found, expires_in=front.token_lasts_s)
 
 
-def granted(front: "SlackFront", install: Install, *, expires_in: int | None) -> Json:
+def granted(front: "Core", install: Install, *, expires_in: int | None) -> Json:
     """A new token of an install, with one to renew it where it runs out."""
     world = front.world
     token = f"xoxb-{world.fresh('granted')}-token"

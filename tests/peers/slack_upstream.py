@@ -12,7 +12,7 @@ from tests.peers.localslack import USERS, Install
 from tests.peers.slack_delivery import Envelope
 
 if TYPE_CHECKING:
-    from tests.peers.slack_front import SlackFront
+    from tests.peers.slack_core import Core
 
 Json = dict[str, Any]
 _NOTHING = "/nothing"
@@ -21,7 +21,7 @@ _NOTHING = "/nothing"
 class Upstream:
     """Speaks to local-slack; in the front's own thread."""
 
-    def __init__(self, front: "SlackFront") -> None:
+    def __init__(self, front: "Core") -> None:
         self._front = front
         self._session: aiohttp.ClientSession | None = None
         self._page: aiohttp.ClientWebSocketResponse | None = None

@@ -8,22 +8,22 @@ from tests.peers.slack_pages import Json, error
 from tests.peers.slack_world import STACK
 
 if TYPE_CHECKING:
-    from tests.peers.slack_front import SlackFront
+    from tests.peers.slack_core import Core
 
 VIEW_SIZE = 250_000
 
 
-async def opened(front: "SlackFront", install: Install, args: Json) -> Json:
+async def opened(front: "Core", install: Install, args: Json) -> Json:
     """views.open: closes what was open."""
     return await _shown(front, install, args, push=False)
 
 
-async def pushed(front: "SlackFront", install: Install, args: Json) -> Json:
+async def pushed(front: "Core", install: Install, args: Json) -> Json:
     """views.push: at most three, one above the other."""
     return await _shown(front, install, args, push=True)
 
 
-async def renewed(front: "SlackFront", install: Install, args: Json) -> Json:
+async def renewed(front: "Core", install: Install, args: Json) -> Json:
     """views.update: of one that is open; the id stays."""
     wanted = args.get("view_id") or args.get("external_id")
     for user, stack in front.world.stacks.items():
@@ -38,7 +38,7 @@ async def renewed(front: "SlackFront", install: Install, args: Json) -> Json:
     return error("not_found")
 
 
-async def published(front: "SlackFront", install: Install, args: Json) -> Json:
+async def published(front: "Core", install: Install, args: Json) -> Json:
     """views.publish."""
     user = args.get("user_id", "")
     if not front.is_person(user):
@@ -53,7 +53,7 @@ async def published(front: "SlackFront", install: Install, args: Json) -> Json:
     return {"ok": True, "view": view}
 
 
-def after_submission(front: "SlackFront", install: Install, user: str, answer: Any) -> None:
+def after_submission(front: "Core", install: Install, user: str, answer: Any) -> None:
     """What the answer to a submission does to the person's windows."""
     stack = front.world.stacks.get(user, [])
     action = answer.get("response_action") if isinstance(answer, dict) else None
@@ -72,7 +72,7 @@ def after_submission(front: "SlackFront", install: Install, user: str, answer: A
         stack.pop()
 
 
-async def _shown(front: "SlackFront", install: Install, args: Json, *, push: bool) -> Json:
+async def _shown(front: "Core", install: Install, args: Json, *, push: bool) -> Json:
     trigger, why = front.world.take(str(args.get("trigger_id", "")))
     if trigger is None:
         return error(why)
@@ -91,7 +91,7 @@ async def _shown(front: "SlackFront", install: Install, args: Json, *, push: boo
     return {"ok": True, "view": made}
 
 
-def _made(front: "SlackFront", install: Install, view: Json, id: str, root: str) -> Json:
+def _made(front: "Core", install: Install, view: Json, id: str, root: str) -> Json:
     return {
         "callback_id": "", "private_metadata": "", "external_id": "", "clear_on_close": False,
         "notify_on_close": False, "submit": None, "close": None, "previous_view_id": None,
@@ -102,7 +102,7 @@ def _made(front: "SlackFront", install: Install, view: Json, id: str, root: str)
 
 
 async def _pass_on(
-    front: "SlackFront", install: Install, method: str, made: Json, before: Json | None, user: str
+    front: "Core", install: Install, method: str, made: Json, before: Json | None, user: str
 ) -> None:
     """Show it on local-slack's page, which gives a view a new id each time."""
     wish: Json = {"view": {k: v for k, v in made.items() if v is not None}}
