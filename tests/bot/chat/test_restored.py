@@ -84,11 +84,16 @@ def test_a_long_report_counts_what_it_does_not_list() -> None:
 
 
 def test_what_is_counted_is_told_only_where_there_is_any() -> None:
-    told = _lines(to_look_up=2, may_have_posted=(3, 4), unhandled=5, missed=6, sealed=7)
+    installs = ("Acme (T01)", "[Other](https://evil.example) (T02)")
+    told = _lines(to_look_up=2, may_have_posted=(3, 4), unhandled=5, missed=6, sealed=7,
+                  installs=installs)  # fmt: skip
 
-    assert len(told) == 7
+    assert len(told) == 8
     assert "not known to be sent: 2" in told[2]
     assert "G3, G4" in told[3]
     assert "not handled: 5" in told[4]
     assert "Occurrences whose time has passed: 6" in told[5]
     assert "Sealed secrets: 7" in told[6]
+    assert told[7].startswith(
+        "Installed in: Acme (T01), [Other] (https://evil.example) (T02). The "
+    )
