@@ -9,6 +9,7 @@ Rule 2: what is printed, what `deploy/slack-manifest.yaml` holds and what the li
 
 import json
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,6 +22,7 @@ RUN_AS_GOAL: Final = "headway_run_as_goal"
 NEW_GOAL: Final = "headway_new_goal"
 """Ids of the shortcuts; which kind each is of, Slack says besides."""
 NAME_MOST: Final = 35
+COMMENT_CHARS: Final = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +239,8 @@ def _item(one: Any, indent: str, why: Mapping[str, str]) -> Iterator[str]:
         yield f"{indent}- {first.lstrip()}"
         yield from further
         return
-    if reason := why.get(one):
-        yield f"{indent}# {reason}"
+    for line in textwrap.wrap(why.get(one, ""), COMMENT_CHARS, break_on_hyphens=False):
+        yield f"{indent}# {line}"
     yield f"{indent}- {_scalar(one)}"
 
 

@@ -28,6 +28,7 @@ from bot.cli.config import app as config_commands
 from bot.cli.exits import KNOWN, know, wrap_streams
 from bot.cli.matrix import app as matrix_commands
 from bot.cli.secret import app as secret_commands
+from bot.cli.slack import app as slack_commands
 from bot.cli.wrapped import wrapped
 from bot.errors import HeadwayError, Ours
 from bot.settings import Settings, read_settings, traced
@@ -308,6 +309,7 @@ upkeep.add_to(app)
 purge.add_to(app)
 app.add_typer(secret_commands, name="secret")
 app.add_typer(matrix_commands, name="matrix")
+app.add_typer(slack_commands, name="slack")
 
 
 def _given(context: typer.Context) -> Given:

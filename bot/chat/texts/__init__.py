@@ -17,6 +17,7 @@ from bot.chat.texts.english_operations import OPERATIONS
 from bot.chat.texts.english_people import PEOPLE
 from bot.chat.texts.english_presses import PRESSES
 from bot.chat.texts.english_rooms import ROOMS
+from bot.chat.texts.english_slack import SLACK
 from bot.chat.texts.english_upkeep import UPKEEP
 from bot.chat.texts.english_windows import WINDOWS
 
@@ -30,6 +31,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     **PEOPLE,
     **PRESSES,
     **ROOMS,
+    **SLACK,
     **UPKEEP,
     **WINDOWS,
 }

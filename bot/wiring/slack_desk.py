@@ -1,0 +1,48 @@
+"""What other commands may ask about the Slack app: who serves it; to forget a workspace."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bot.ports.chat import Place, Receive, RoomLost, Speaker
+from bot.ports.clock import Clock
+from bot.ports.installs import Installs
+from bot.wiring.charge import Charge
+from scheduler.control import Request
+
+
+def _none() -> Mapping[str, str]:
+    return {}
+
+
+class SlackDesk:
+    """Answers requests about the app."""
+
+    def __init__(
+        self,
+        installs: Installs,
+        receive: Receive,
+        clock: Clock,
+        charge: Charge | None = None,
+        troubles: Callable[[], Mapping[str, str]] = _none,
+    ) -> None:
+        """`charge`: None in a command that serves nothing; `troubles`: of workspaces, as Tokens has them."""
+        self._installs, self._receive, self._clock = installs, receive, clock
+        self._charge, self._troubles = charge, troubles
+
+    async def __call__(self, request: Request) -> dict[str, Any] | None:
+        """The answer; None for a request about something else."""
+        match request:
+            case {"do": "slack.status"}:
+                serves = self._charge is not None and self._charge.is_held
+                return {"serves": serves, "troubles": dict(self._troubles())}
+            case {"do": "slack.forget", "workspace": str(workspace)}:
+                return await self._forget(workspace)
+            case _:
+                return None
+
+    async def _forget(self, workspace: str) -> dict[str, Any]:
+        """The loss is stored first: whoever is killed in between says it again, and it is whole."""
+        now = self._clock.now()
+        place, operator = Place("slack", workspace, ""), Speaker("operator", "the operator")
+        await self._receive(RoomLost(f"{workspace}:{now:.6f}", place, operator, "uninstalled", now))
+        return {"erased": await self._installs.erase("slack", workspace)}
