@@ -26,6 +26,8 @@ MARKS_MOST: Final = 40_000
 READS_A_MINUTE: Final = 20
 """Of a workspace; the limit of all calls of the method is 50 a minute, of many apps 1."""
 MINUTE_S: Final = 60.0
+STONE: Final = "tombstone"
+"""Subtype of what stands in the place of a deleted message under which a thread hangs."""
 _KEPT_FIELDS: Final = (
     "type", "subtype", "user", "bot_id", "app_id", "team", "user_team", "source_team", "username",
     "user_profile", "bot_profile", "text", "ts", "thread_ts", "metadata", "edited",
@@ -45,6 +47,9 @@ class History:
     def saw(self, workspace: str, channel: str, message: Json) -> None:
         """A message came, or was edited, or is one that we have just posted."""
         stamp = ts(message.get("ts"))
+        if message.get("subtype") == STONE:
+            self.gone(workspace, message_id(channel, stamp))
+            return
         if not stamp or len(text_of(message.get("text"))) > MARKS_MOST:
             return
         kept = {name: message[name] for name in _KEPT_FIELDS if name in message}
@@ -101,7 +106,8 @@ class History:
             self._not_before[workspace] = self._clock() + wait_s
             raise
         messages = rows(answer.get("messages"), 1_000)
-        return next((one for one in messages if one.get("ts") == stamp), None)
+        found = next((one for one in messages if one.get("ts") == stamp), {})
+        return found if found and found.get("subtype") != STONE else None
 
     def _take(self, workspace: str) -> None:
         """Count a read. Raises Wait where there is no room for it."""

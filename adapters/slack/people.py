@@ -10,9 +10,9 @@ Rule 3: who cannot be looked up is a stranger, under the name that Slack gave wi
 import asyncio
 import math
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
-from weakref import WeakValueDictionary
 
 from adapters.slack.calling import Calls, Json
 from adapters.slack.ids import is_user, person_id
@@ -85,7 +85,7 @@ class Directory:
         self._known: OrderedDict[tuple[str, str], tuple[float, Person | None]] = OrderedDict()
         self._homes: dict[str, Home] = {}
         self._met: OrderedDict[str, set[str]] = OrderedDict()
-        self._asking: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self._asking: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def home(self, workspace: str) -> Home:
@@ -103,13 +103,20 @@ class Directory:
         key = (workspace, user)
         self._meet(workspace, user)
         if not self._is_fresh(key):
-            lock = self._asking.setdefault(key, asyncio.Lock())
-            async with lock:
-                if not self._is_fresh(key):
-                    async with self._turns:
-                        self._keep(key, await self._asked(workspace, user))
-        self._known.move_to_end(key)
-        return self._known[key][1]
+            # Who gives up waiting knows it the next time.
+            await asyncio.shield(self._asking.get(key) or self._ask(key))
+        return self.seen(workspace, user)
+
+    async def these(self, workspace: str, users: Collection[str]) -> dict[str, Person]:
+        """Those of several users who can be looked up, by their ids."""
+        found = await asyncio.gather(
+            *(self.person(workspace, user) for user in users), return_exceptions=True
+        )
+        # What is no error of ours is a defect, or the end of whoever asked.
+        for one in found:
+            if isinstance(one, BaseException) and not isinstance(one, HeadwayError):
+                raise one
+        return {one.user: one for one in found if isinstance(one, Person)}
 
     async def speaker(self, workspace: str, user: str, team: str = "", name: str = "") -> Speaker:
         """Somebody who said something, by the id under which they are always known.
@@ -129,7 +136,11 @@ class Directory:
 
     def seen(self, workspace: str, user: str) -> Person | None:
         """Somebody as they were when Slack was asked last; None: never."""
-        return self._known.get((workspace, user), (0.0, None))[1]
+        key = (workspace, user)
+        if key not in self._known:
+            return None
+        self._known.move_to_end(key)
+        return self._known[key][1]
 
     def where(self, user: str) -> tuple[str, ...]:
         """The workspaces in which somebody was met, whether or not they could be looked up."""
@@ -163,6 +174,29 @@ class Directory:
             workspaces.discard(workspace)
         for key in [key for key in self._known if key[0] == workspace]:
             del self._known[key]
+
+    async def close(self) -> None:
+        """Ask no more."""
+        tasks = tuple(self._asking.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ask(self, key: tuple[str, str]) -> "asyncio.Task[None]":
+        async def asked() -> None:
+            async with self._turns:
+                self._keep(key, await self._asked(*key))
+
+        def over(task: "asyncio.Task[None]") -> None:
+            del self._asking[key]
+            if not task.cancelled():
+                # It may be that nobody waits any more.
+                task.exception()
+
+        task = asyncio.create_task(asked(), name=f"who {key[1]} is")
+        self._asking[key] = task
+        task.add_done_callback(over)
+        return task
 
     def _meet(self, workspace: str, user: str) -> None:
         self._met.setdefault(user, set()).add(workspace)
