@@ -91,6 +91,7 @@ async def running(settings: Settings, around: Around | None = None) -> AsyncIter
         # Built in this order, so that a part may speak only of those before it.
         ground = await open_ground(stack, settings, around or Around())
         work = await build_work(ground)
+        stack.push_async_callback(work.connected.close)
         control = Control(work.console, ground.watch)
         answer = desks(ground, work, control)
         await stack.enter_async_context(serving(settings.state_dir, answer))
@@ -175,6 +176,7 @@ def _started(ground: Ground, work: Work) -> Running:
         *version_watch(ground.store, is_shared=is_shared),
         *_listening(ground, work),
         *work.shown.parts(),
+        *(work.homes.parts() if work.homes is not None else ()),
         asyncio.create_task(work.console.listen(heard), name="console"),
     )
     watch.listens("console", parts[-1])

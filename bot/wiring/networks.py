@@ -8,7 +8,7 @@ Rule: a network in trouble is tried again for as long as the process lives, and 
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from bot.chat.allow_list import AllowList
 from bot.chat.operations import Operations
@@ -19,6 +19,9 @@ from bot.ports.people import Members, Subject
 from bot.wiring.ground import Ground
 from bot.wiring.people import ConsoleMembers
 from bot.wiring.watch import Watch
+
+if TYPE_CHECKING:
+    from bot.wiring.slack import Slack
 
 log = logging.getLogger(__name__)
 
@@ -116,6 +119,10 @@ class Hearing:
             await self._operations.trouble("network", self._chat.network, self._why)
 
 
+class ChatWithSigns(Chat, Signs, Protocol):
+    """A network that shows signs beside messages."""
+
+
 @dataclass(slots=True)
 class Connected:
     """The networks beside the console, as one process has them."""
@@ -124,29 +131,50 @@ class Connected:
     chats: tuple[Chat, ...] = ()
     signs: Mapping[Network, Signs] = field(default_factory=dict)
     hearings: tuple[Hearing, ...] = ()
-    allowed: Callable[[AllowList], None] = lambda allow_list: None
+    allowed: tuple[Callable[[AllowList], None], ...] = ()
     """Told of the list once it is built: it asks `members`."""
+    slack: "Slack | None" = None
+
+    def take(self, chat: "ChatWithSigns", ground: Ground) -> Hearing:
+        """Take a network in; returns who listens to it."""
+        hearing = Hearing(chat, ground.watch, ground.watches.operations, ground.clock)
+        self.chats += (chat,)
+        self.signs = {**self.signs, chat.network: chat}
+        self.hearings += (hearing,)
+        return hearing
+
+    async def close(self) -> None:
+        """Let go of what is held; nothing is sent any more."""
+        if self.slack is not None:
+            await self.slack.close()
 
 
 def connect(ground: Ground) -> Connected:
-    """Build what the settings and accounts ask for; nothing is said to any network yet."""
-    console: Members = ConsoleMembers()
-    if not ground.names.matrix:
-        return Connected(NetworkMembers({"console": console}))
-    # Its library takes half a second to load, and most processes have no account.
-    from bot.wiring.matrix import Doorkeeper, build_matrix, tells
+    """Build what the settings and accounts ask for; nothing is said to any network yet.
 
-    door = Doorkeeper(ground.store)
-    chat = build_matrix(
-        ground.settings, ground.names.matrix, ground.store, ground.files, ground.clock,
-        ground.redactor, ground.manner, door,
-    )  # fmt: skip
-    hearing = Hearing(chat, ground.watch, ground.watches.operations, ground.clock)
-    tells(chat, hearing)
-    return Connected(
-        NetworkMembers({"console": console, "matrix": chat}),
-        (chat,),
-        {"matrix": chat},
-        (hearing,),
-        door.allowed,
-    )
+    Raises:
+        BadSettings: what a network needs is not set.
+    """
+    members: dict[Network, Members] = {"console": ConsoleMembers()}
+    connected = Connected(NetworkMembers(members))
+    # Their libraries take half a second to load, and most processes have no account.
+    if ground.names.matrix:
+        from bot.wiring.matrix import Doorkeeper, build_matrix, tells
+
+        door = Doorkeeper(ground.store)
+        matrix = build_matrix(
+            ground.settings, ground.names.matrix, ground.store, ground.files, ground.clock,
+            ground.redactor, ground.manner, door,
+        )  # fmt: skip
+        members["matrix"] = matrix
+        tells(matrix, connected.take(matrix, ground))
+        connected.allowed += (door.allowed,)
+    if ground.names.slack:
+        from bot.wiring.slack import build_slack
+
+        slack = connected.slack = build_slack(ground)
+        members["slack"] = slack.chat
+        hearing = connected.take(slack.chat, ground)
+        slack.tells(hearing.heard, hearing.troubled)
+        connected.allowed += (slack.allowed,)
+    return connected

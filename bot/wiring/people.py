@@ -20,8 +20,6 @@ from bot.chat.allow_list import AllowList, unmatched
 from bot.chat.departures import Departures
 from bot.chat.desk import Desk, Wake
 from bot.chat.facts import Manner
-from bot.chat.intake import Intake
-from bot.chat.operations import Operations
 from bot.goals.goal import Goal, State
 from bot.ports.chat import Incoming, Place, Speaker
 from bot.ports.clock import Clock
@@ -135,9 +133,8 @@ async def invite_admin(allow_list: AllowList, doors: Claims, networks: frozenset
     return code
 
 
-def build_intake(
+def build_desk(
     settings: Settings,
-    names: Names,
     clock: Clock,
     store: Store,
     wake: Wake,
@@ -145,15 +142,14 @@ def build_intake(
     manner: Manner,
     allow_list: AllowList,
     recall: Callable[[], Awaitable[None]],
-    operations: Operations,
     taken: Callable[[Incoming, Goal], None],
     withdraw: Callable[[str], Awaitable[None]],
-) -> Intake:
-    """What takes in what people say; `taken` is told of what counts for a goal.
+) -> Desk:
+    """What commands work with; `taken` is told of what counts for a goal.
 
     `withdraw` is told of what is taken back.
     """
-    desk = Desk(
+    return Desk(
         inbox=store.inbox,
         journal=store.journal,
         rooms=store.rooms,
@@ -172,7 +168,6 @@ def build_intake(
         recall=recall,
         withdraw=withdraw,
     )
-    return Intake(desk, allow_list.of, names.is_ours, operations)
 
 
 def watch_owners(

@@ -24,11 +24,12 @@ from bot.wiring.files import keep_swept, withdrawing
 from bot.wiring.forgetting import keep_forgetting
 from bot.wiring.ground import Ground
 from bot.wiring.holding import HoldDesk
+from bot.wiring.homes import Homes, build_homes
 from bot.wiring.keys import matrix_account
 from bot.wiring.networks import Connected, connect
 from bot.wiring.people import (
     Entitled,
-    build_intake,
+    build_desk,
     invite_admin,
     open_allow_list,
     report_idle,
@@ -60,6 +61,7 @@ class Work:
     screening: Screening
     drain: Drain
     shown: Shown
+    homes: Homes | None
 
 
 async def build_work(ground: Ground) -> Work:
@@ -69,7 +71,8 @@ async def build_work(ground: Ground) -> Work:
     console = ConsoleChat(settings.state_dir, clock, names.console, ground.redactor.text, shelf)
     connected = connect(ground)
     allow_list = await open_allow_list(settings, names, store, connected.members)
-    connected.allowed(allow_list)
+    for allowed in connected.allowed:
+        allowed(allow_list)
     report_idle(allow_list.register, names.networks)
     await invite_admin(allow_list, store.doors, names.networks)
     delivery = _delivery(ground, (console, *connected.chats), allow_list)
@@ -80,10 +83,12 @@ async def build_work(ground: Ground) -> Work:
     audits = build_audits(settings, clock, store, ground.model, allow_list)
     worker = _worker(ground, turns, audits, departures)
     shown = Shown(connected.signs, lambda: worker.busy, store.journal, allow_list, clock)
-    intake = build_intake(
-        settings, names, clock, store, worker.wake, delivery.notify, ground.manner, allow_list,
-        worker.recall, ground.watches.operations, shown.acks.taken, withdrawing(settings),
+    desk = build_desk(
+        settings, clock, store, worker.wake, delivery.notify, ground.manner, allow_list,
+        worker.recall, shown.acks.taken, withdrawing(settings),
     )  # fmt: skip
+    intake = Intake(desk, allow_list.of, names.is_ours, ground.watches.operations)
+    homes = build_homes(ground, desk, connected)
     screening = Screening(intake.receive, store.rooms, store.outbox, ground.redactor, ground.manner)
     drain = Drain(worker, turns, delivery)
     work = Work(
@@ -99,6 +104,7 @@ async def build_work(ground: Ground) -> Work:
         screening,
         drain,
         shown,
+        homes,
     )
     await _tie(ground, work)
     return work
@@ -128,6 +134,8 @@ async def _tie(ground: Ground, work: Work) -> None:
     if not ground.names.is_shared:
         ground.told.heard += [work.turns.heard, work.audits.heard]
     ground.told.heard.append(work.shown.heard)
+    if work.homes is not None:
+        ground.told.heard.append(work.homes.heard)
     work.delivery.approves = work.allow_list.approves_by_reaction
     work.delivery.admins = work.allow_list.admin_ids
     work.delivery.attachments = store.attachments
