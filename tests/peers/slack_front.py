@@ -17,8 +17,6 @@ with slack() as front:
 """
 
 import asyncio
-import json
-import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -98,6 +96,7 @@ async def _serve(front: SlackFront, up: threading.Event, over: threading.Event) 
         up.set()
         while not over.is_set():
             await asyncio.sleep(LOOK_S)
+        await front.upstream.end()
         tasks = [*listening, *front.tasks]
         for task in tasks:
             task.cancel()
@@ -112,9 +111,19 @@ async def _serve(front: SlackFront, up: threading.Event, over: threading.Event) 
 
 def plain_text(message: Mapping[str, Any]) -> str:
     """All that can be read of a message: its text and every text in its blocks."""
-    found = [str(message.get("text", ""))]
-    found += re.findall(r'"text": "((?:[^"\\]|\\.)*)"', json.dumps(message.get("blocks") or []))
-    return "\n".join(found)
+    return "\n".join([str(message.get("text", "")), *_texts(message.get("blocks") or [])])
+
+
+def _texts(part: Any) -> Iterator[str]:
+    if isinstance(part, list):
+        for each in part:
+            yield from _texts(each)
+    elif isinstance(part, dict):
+        for name, value in part.items():
+            if name in ("text", "title") and isinstance(value, str):
+                yield value
+            else:
+                yield from _texts(value)
 
 
 __all__ = ["Call", "Mode", "Moment", "Reply", "SlackFront", "buttons", "plain_text", "slack"]

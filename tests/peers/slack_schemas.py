@@ -79,10 +79,10 @@ def faults_of_call(method: str, arguments: Mapping[str, Any]) -> list[str]:
     if isinstance(arguments.get("blocks"), list):
         # The arguments' own type lets any block through.
         wrong += _structure("blocks", arguments["blocks"])
-        wrong += _of_blocks(arguments["blocks"], BLOCKS)
+        wrong += [f"in blocks, {each}" for each in _of_blocks(arguments["blocks"], BLOCKS)]
         wrong += _of_all_text(arguments["blocks"])
     if isinstance(arguments.get("view"), dict):
-        wrong += _of_view(arguments["view"])
+        wrong += [f"in view, {each}" for each in _of_view(arguments["view"])]
     wrong += _of_text(method, arguments)
     return [f"{method}: {each}" for each in wrong]
 

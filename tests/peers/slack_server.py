@@ -304,7 +304,7 @@ def _named(wrong: list[str]) -> str:
             return code
     if "no text for notifications" in text:
         return "no_text"
-    if "block" in text:
+    if "in blocks, " in text or "in view, " in text:
         return "invalid_blocks"
     return "invalid_arguments"
 

@@ -25,6 +25,7 @@ class Upstream:
         self._front = front
         self._session: aiohttp.ClientSession | None = None
         self._page: aiohttp.ClientWebSocketResponse | None = None
+        self._links: list[aiohttp.ClientWebSocketResponse] = []
         self._trigger = ""
         self._has_trigger = asyncio.Event()
         self.users = {user[0] for user in USERS} | {each.bot for each in front.world.installs}
@@ -37,10 +38,17 @@ class Upstream:
             token = f"{self._front.server.app_token}-{install.bot}"
             answer = await self._posted("/api/apps.connections.open", {}, token)
             link = await session.ws_connect(answer["url"], max_msg_size=0)
+            self._links.append(link)
             listening.append(self._hear(link, install))
         self._page = await session.ws_connect(f"{self._front.server.url}/ui", max_msg_size=0)
         listening.append(self._watch(self._page))
         return listening
+
+    async def end(self) -> None:
+        """Hang up."""
+        for link in (*self._links, self._page):
+            if link is not None:
+                await link.close()
 
     async def call(self, method: str, install: Install, args: Json) -> Json:
         """Its answer to a call, as one of the front's."""
