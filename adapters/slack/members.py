@@ -4,6 +4,7 @@ Who reads in a channel and who is in a user group, as Slack knows. Port Members.
 Rule 1: an answer is remembered for five minutes, and changed by what Slack tells of comings and goings.
 Rule 2: one channel is asked for once, however many wait.
 Rule 3: while Slack is away, who was there is.
+Rule 4: what Slack refuses to tell is taken for no: who cannot be seen there has no rights by it.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from adapters.slack.calling import Calls, Json
-from adapters.slack.errors import NOT_IN_ROOM, LoggedOut, NotPermitted
+from adapters.slack.errors import NOT_IN_ROOM
 from adapters.slack.ids import NETWORK, user_of
 from adapters.slack.people import Directory
 from bot.errors import ByOperator, Refused, Wait
@@ -38,7 +39,6 @@ NOT_THERE: Final = frozenset(
         "fetch_members_failed",
     }
 )
-UNJOINABLE: Final = frozenset({"is_archived", "method_not_supported_for_channel_type"})
 
 Known = tuple[float, frozenset[str]]
 Key = tuple[str, str]
@@ -55,7 +55,7 @@ class SlackMembers:
         self._changes = 0
 
     async def is_member(self, room: Place, who: Speaker) -> bool:
-        """Whether they are in the channel. Raises HeadwayError where that cannot be asked."""
+        """Whether they are in the channel. Raises Wait where that cannot be asked."""
         if room.network != NETWORK or not room.room:
             return False
         return _user(who) in await self.of(room.workspace, room.room)
@@ -64,12 +64,16 @@ class SlackMembers:
         """Whether the workspace is theirs in full: no guest, bot or other organisation's person.
 
         Raises:
-            HeadwayError: that cannot be asked at the moment.
+            Wait: that cannot be asked at the moment.
         """
         team, user = user_of(who.id)
-        home = await self._people.home(room.workspace)
-        # A user's id alone says nothing of another organisation's people.
-        return team in home.ids and await self._people.is_own(room.workspace, user)
+        try:
+            home = await self._people.home(room.workspace)
+            # A user's id alone says nothing of another organisation's people.
+            return team in home.ids and await self._people.is_own(room.workspace, user)
+        except (Refused, ByOperator) as error:
+            log.warning("%s counts as a stranger in %s: %s", who.id, room.workspace, error)
+            return False
 
     async def is_in_group(self, group: Subject, who: Speaker) -> bool:
         """Whether they are in a user group, `S01` or `T01:S01`. Raises as `is_member`."""
@@ -77,12 +81,8 @@ class SlackMembers:
         team, user = user_of(who.id)
         given = named or group.workspace
         for workspace in (given,) if given else (self._people.where(user) or (team,)):
-            try:
-                if user in await self._asked((workspace, id), group=True):
-                    return team in (await self._people.home(workspace)).ids
-            except LoggedOut as error:
-                # Where the app is not installed nobody is known.
-                log.info("The group %s is not asked about in %s: %s", id, workspace, error)
+            if user in await self._asked((workspace, id), group=True):
+                return team in (await self._people.home(workspace)).ids
         return False
 
     async def is_direct(self, place: Place) -> bool:
@@ -110,7 +110,7 @@ class SlackMembers:
         return bool(channel.get("is_channel")) and await self._joined(room)
 
     async def of(self, workspace: str, channel: str) -> frozenset[str]:
-        """Ids of the users in a channel; nobody where the bot sees none. Raises HeadwayError."""
+        """Ids of the users in a channel; nobody where the bot sees none. Raises Wait."""
         return await self._asked((workspace, channel), group=False)
 
     def came(self, workspace: str, channel: str, user: str) -> None:
@@ -137,9 +137,9 @@ class SlackMembers:
             asked_at, changes = self._clock.now(), self._changes
             try:
                 members = await (self._group(key) if group else self._channel_members(key))
-            except Refused as error:
-                if error.code not in NOT_THERE:
-                    raise
+            except (Refused, ByOperator) as error:
+                if getattr(error, "code", "") not in NOT_THERE:
+                    log.warning("Nobody counts as being in %s of %s: %s", key[1], key[0], error)
                 members = frozenset()
             except Wait:
                 if key in self._known:
@@ -166,7 +166,7 @@ class SlackMembers:
             "usergroups.users.list",
             what="The user group cannot be read",
             usergroup=key[1],
-            team_id=home.team if home.enterprise and home.team else None,
+            team_id=home.team if home.enterprise and home.team.startswith("T") else None,
         )
         return frozenset(_ids(answer, "users"))
 
@@ -178,7 +178,8 @@ class SlackMembers:
                 what="The channel cannot be looked at",
                 channel=room.room,
             )
-        except (Refused, NotPermitted):
+        except (Refused, ByOperator) as error:
+            log.info("%s cannot be looked at: %s", room.room, error)
             return {}
         channel = answer.get("channel")
         return channel if isinstance(channel, dict) else {}
@@ -191,7 +192,8 @@ class SlackMembers:
                 what="The channel cannot be joined",
                 channel=room.room,
             )
-        except (Refused, ByOperator):
+        except (Refused, ByOperator) as error:
+            log.info("%s cannot be joined: %s", room.room, error)
             return False
         self.forget(room.workspace, room.room)
         return True

@@ -197,6 +197,32 @@ async def test_a_group_is_asked_for_where_the_person_was_met(
     assert (named, none) == (True, False)
 
 
+async def test_without_the_scope_to_ask_nobody_has_rights_by_it_and_nothing_fails(
+    front: SlackFront, members: SlackMembers
+) -> None:
+    token = front.install.bot_token
+    front.world.scopes[token] = frozenset({"chat:write"})
+    crew = Subject("group", "slack", f"{TEAM}:S01CREW")
+
+    found = [
+        await members.is_member(place(), ANN),
+        await members.is_own(place(), ANN),
+        await members.is_in_group(crew, ANN),
+        await members.enter(place()),
+    ]
+
+    front.world.scopes.pop(token)
+    assert found == [False] * 4
+
+
+async def test_where_the_app_is_not_installed_nobody_is_known(members: SlackMembers) -> None:
+    left = place(workspace="T07LEFT")
+
+    assert not await members.is_member(left, ANN)
+    assert not await members.is_own(left, ANN)
+    assert not await members.enter(left)
+
+
 async def test_a_public_channel_is_entered_where_the_bot_may(
     front: SlackFront, members: SlackMembers
 ) -> None:

@@ -105,6 +105,37 @@ async def test_what_is_given_is_what_was_kept(
     assert fetched == dataclasses.replace(attachment, media_type=fetched.media_type)
 
 
+async def test_what_a_person_gives_is_fetched_though_the_message_tells_little_of_it(
+    front: SlackFront, calls: Calls, tmp_path: Path
+) -> None:
+    files, data = BlobFolder(tmp_path / "files", most=1_000_000), "a,b\nü,2\n".encode()
+    ts = front.upload("U01ALICE", "C01GEN", "report.csv", data, kind="text/csv")
+    whole = (front.mirror.get("C01GEN", ts) or {})["files"][0]
+    little = {"id": whole["id"], "mode": "file_access", "file_access": "check_file_info"}
+    media = Media(calls, files)
+
+    fetched = [await media.fetch(TEAM, file) for file in (whole, little)]
+
+    assert fetched[0] == fetched[1]
+    assert (fetched[0].name, fetched[0].size) == ("report.csv", len(data))
+
+
+async def test_a_sign_in_page_is_not_taken_for_a_file(
+    front: SlackFront, calls: Calls, tmp_path: Path
+) -> None:
+    ts = front.upload("U01ALICE", "C01GEN", "report.csv", b"a,b\n", kind="text/csv")
+    file = (front.mirror.get("C01GEN", ts) or {})["files"][0]
+
+    async def expired(workspace: str) -> str:
+        return "xoxb-expired"
+
+    stale = Calls(expired, api_url=calls.api_url)
+    files = BlobFolder(tmp_path / "files", most=1_000_000)
+    with pytest.raises(Refused, match="log-in"):
+        await Media(stale, files).fetch(TEAM, file)
+    await stale.close()
+
+
 @pytest.mark.parametrize("is_known", [True, False], ids=["same process", "next process"])
 async def test_a_share_whose_answer_is_lost_is_found_and_not_made_again(
     front: SlackFront, calls: Calls, people: Directory, watch: Watch, is_known: bool
@@ -142,12 +173,13 @@ async def test_a_share_that_did_not_arrive_is_made_once_it_cannot_come_any_more(
     assert len(front.of("files.getUploadURLExternal")) == 1
 
 
-@pytest.mark.parametrize("fault", [Limited(1), Cut("before"), Page(502)])
+@pytest.mark.parametrize("what", ["files.getUploadURLExternal", "upload"])
+@pytest.mark.parametrize("fault", [Limited(1), Cut("before"), Cut("after"), Page(502)])
 async def test_an_upload_that_fails_is_made_again_unseen(
-    front: SlackFront, calls: Calls, uploads: Uploads, fault: Limited | Cut | Page
+    front: SlackFront, calls: Calls, uploads: Uploads, fault: Limited | Cut | Page, what: str
 ) -> None:
     main = await posted(calls)
-    front.faults.next_times("files.getUploadURLExternal", fault)
+    front.faults.next_times(what, fault)
     with pytest.raises(Wait) as caught:
         await uploads.share(place(), "k", (REPORT,), after=main)
 
