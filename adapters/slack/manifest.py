@@ -246,6 +246,6 @@ def _item(one: Any, indent: str, why: Mapping[str, str]) -> Iterator[str]:
 
 def _scalar(value: Any) -> str:
     """JSON's form, which is YAML's, too; without quotes where none are needed."""
-    if isinstance(value, str) and re.fullmatch(r"[a-z_]+([.:][a-z_]+)*", value):
+    if isinstance(value, str) and re.fullmatch(r"[a-z]+([._:][a-z]+)+", value):
         return value
     return json.dumps(value, ensure_ascii=False)
