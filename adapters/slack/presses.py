@@ -20,7 +20,7 @@ ACTION: Final = "headway:"
 VALUE_MOST: Final = 2_000
 LABEL_MOST: Final = 75
 """https://docs.slack.dev/reference/block-kit/block-elements/button-element"""
-VERB_MOST: Final = 1_000
+VERB_MOST: Final = 800
 PAGES_MOST: Final = 10_000
 UNREAD: Final = "?"
 """What a press says that cannot be read."""
