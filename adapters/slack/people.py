@@ -4,7 +4,7 @@ Who the people of Slack are: names, and whether the workspace is theirs.
 Rule 1: what Slack said of somebody counts for an hour, that it knows nobody of the name for five
         minutes. Of many the ones not asked for longest are forgotten.
 Rule 2: one person is asked for once, however many wait; in a storm of strangers a few at a time.
-Rule 3: who cannot be looked up is a stranger, under the name that Slack gave with what they said.
+Rule 3: who cannot be looked up is a stranger.
 """
 
 import asyncio
@@ -58,8 +58,6 @@ class Person:
     is_bot: bool = False
     is_gone: bool = False
     is_guest: bool = False
-    zone: str = ""
-    """IANA name of their time zone."""
 
     @property
     def home(self) -> str:
@@ -118,22 +116,6 @@ class Directory:
                 raise one
         return {one.user: one for one in found if isinstance(one, Person)}
 
-    async def speaker(self, workspace: str, user: str, team: str = "", name: str = "") -> Speaker:
-        """Somebody who said something, by the id under which they are always known.
-
-        Args:
-            team: their enterprise, or else their team, as Slack told it with what they said; the
-                workspace's where it told none. Used where they cannot be looked up.
-            name: likewise.
-        """
-        try:
-            person = await self.person(workspace, user)
-        except HeadwayError:
-            person = self.seen(workspace, user)
-        if person is not None:
-            return person.speaker
-        return Speaker(person_id(team or workspace, user), name or user)
-
     def seen(self, workspace: str, user: str) -> Person | None:
         """Somebody as they were when Slack was asked last; None: never."""
         key = (workspace, user)
@@ -145,11 +127,6 @@ class Directory:
     def where(self, user: str) -> tuple[str, ...]:
         """The workspaces in which somebody was met, whether or not they could be looked up."""
         return tuple(sorted(self._met.get(user, ())))
-
-    def name_of(self, workspace: str, user: str) -> str:
-        """Their name, where it is known already; else empty."""
-        person = self.seen(workspace, user)
-        return person.name if person is not None else ""
 
     async def is_own(self, workspace: str, user: str) -> bool:
         """Whether the workspace is theirs in full: no guest, no bot, of no other organisation.
@@ -255,7 +232,6 @@ def person_of(told: object) -> Person | None:
         is_bot=user.get("is_bot") is True or user.get("is_workflow_bot") is True or id == SLACKBOT,
         is_gone=user.get("deleted") is True,
         is_guest=user.get("is_restricted") is True or user.get("is_ultra_restricted") is True,
-        zone=text_of(user.get("tz")),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from adapters.slack import members as members_of_slack
 from adapters.slack.calling import Calls
 from adapters.slack.members import SlackMembers
-from adapters.slack.people import KEPT_S, Directory
+from adapters.slack.people import KEPT_S, NOBODY_S, Directory
 from bot.chat.allow_list import AllowList
 from bot.errors import Wait
 from bot.ports.chat import Speaker
@@ -26,7 +26,7 @@ from tests.adapters.slack.web_bed import (
 from tests.doubles.clock import HandClock
 from tests.doubles.store import MemoryStore
 from tests.peers.localslack import TEAM
-from tests.peers.slack_faults import Limited, Page
+from tests.peers.slack_faults import Limited, Page, Slow
 from tests.peers.slack_front import SlackFront
 
 __all__ = ["calls", "clock", "front", "people", "slack_of_module"]
@@ -271,29 +271,45 @@ async def test_a_guest_or_somebody_of_another_organisation_is_a_stranger_unless_
 
 
 async def test_a_storm_of_unknown_people_asks_for_each_once(
-    front: SlackFront, people: Directory
+    front: SlackFront, people: Directory, clock: HandClock
 ) -> None:
     users = [f"U0STORM{number:03d}" for number in range(40)]
 
-    await asyncio.gather(*(people.speaker(TEAM, user) for user in users * 5))
-    again = await people.speaker(TEAM, users[0], name="Storm")
+    found = await asyncio.gather(*(people.these(TEAM, users) for _ in range(5)))
+    asked = len(front.of("users.info"))
+    clock.move(NOBODY_S + 1)
+    await people.person(TEAM, users[0])
 
-    assert len(front.of("users.info")) == 40
-    assert again == Speaker(f"{TEAM}:{users[0]}", "Storm")
+    assert found == [{}] * 5
+    assert asked == 40
+    assert len(front.of("users.info")) == 41
 
 
-async def test_who_cannot_be_looked_up_keeps_the_name_that_came(
+async def test_who_cannot_be_looked_up_now_is_left_out_and_asked_for_again(
     front: SlackFront, people: Directory
 ) -> None:
-    front.faults.next_times("users.info", Limited(60), Limited(60))
+    front.faults.next_times("users.info", Limited(60))
 
-    told = await people.speaker(TEAM, "U01ALICE", "E01ORG", "Ann")
-    untold = await people.speaker(TEAM, "U01ALICE")
-    known = await people.speaker(TEAM, "U01ALICE")
+    first = await people.these(TEAM, ["U01ALICE"])
+    second = await people.these(TEAM, ["U01ALICE"])
 
-    assert told == Speaker("E01ORG:U01ALICE", "Ann")
-    assert untold == Speaker(f"{TEAM}:U01ALICE", "U01ALICE")
-    assert known.name == "alice"
+    assert first == {}
+    assert second["U01ALICE"].speaker == Speaker(f"{TEAM}:U01ALICE", "alice")
+
+
+async def test_who_gives_up_waiting_for_a_name_knows_it_the_next_time(
+    front: SlackFront, people: Directory
+) -> None:
+    front.faults.next_times("users.info", Slow(0.3))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await people.these(TEAM, ["U01ALICE"])
+
+    found = await people.these(TEAM, ["U01ALICE"])
+
+    assert "U01ALICE" in found
+    assert len(front.of("users.info")) == 1
+    await people.close()
 
 
 async def test_a_profile_is_asked_for_again_after_an_hour_and_known_when_it_changes(
@@ -302,12 +318,11 @@ async def test_a_profile_is_asked_for_again_after_an_hour_and_known_when_it_chan
     await people.person(TEAM, "U02BOB")
     await people.person(TEAM, "U02BOB")
     people.changed(TEAM, {"id": "U02BOB", "team_id": TEAM, "name": "robert"})
-    renamed = people.name_of(TEAM, "U02BOB")
+    renamed = people.seen(TEAM, "U02BOB")
     clock.move(KEPT_S + 1)
-    await people.person(TEAM, "U02BOB")
+    again = await people.person(TEAM, "U02BOB")
 
-    assert renamed == "robert"
-    assert people.name_of(TEAM, "U02BOB") == "bob"
+    assert (renamed and renamed.name, again and again.name) == ("robert", "bob")
     assert len(front.of("users.info")) == 2
 
 
