@@ -155,6 +155,7 @@ class SlackChat:
 
     async def close(self) -> None:
         """Close the connections."""
+        await self.people.close()
         await self.calls.close()
 
     async def send(self, message: Outgoing) -> str:
