@@ -11,7 +11,7 @@ Rule 3: commands and presses are acknowledged empty; what is said to them goes t
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, Final, cast
 
 from slack_bolt.app.async_app import AsyncApp
@@ -36,7 +36,6 @@ log = logging.getLogger(__name__)
 TURN: Final = "headway_turn"
 ANY: Final = re.compile("")
 Json = dict[str, Any]
-Next = Callable[[], Awaitable[BoltResponse]]
 
 
 class App:
@@ -59,7 +58,7 @@ class App:
             client=client,
             signing_secret="",
             authorize=cast(Any, authorize),
-            before_authorize=self._before,
+            before_authorize=note_installs,
             process_before_response=True,
             raise_error_for_unhandled_request=True,
             # Whoever takes requests over HTTP has checked the signature before Bolt parses anything.
@@ -76,6 +75,9 @@ class App:
         """Answer one request over HTTP; 503 while too many stand in line."""
         if self._line.is_full:
             return BoltResponse(status=503, body="", headers={"Retry-After": ["1"]})
+        if kind_of(request.body) is None:
+            self._log_once(request.body)
+            return BoltResponse(status=200, body="")
         return await self._dispatched(request)
 
     async def has_room(self) -> None:
@@ -120,22 +122,9 @@ class App:
         bolt.view_submission(ANY)(form)
         bolt.view_closed(ANY)(closed)
 
-    async def _before(
-        self, body: Json, context: AsyncBoltContext, next: Next
-    ) -> BoltResponse | None:
-        """Let in what is of a kind; note for which installs it may be."""
-        if kind_of(body) is None:
-            self._log_once(body)
-            return BoltResponse(status=200, body="")
-        await note_installs(body, context, next)
-        return None
-
     async def _enveloped(self, envelope: Mapping[str, Any], turn: Turn) -> Json | None:
-        try:
-            request = _of_envelope(envelope)
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-            # Bolt asks the fields of whatever it is.
-            self._log_once(envelope.get("payload"))
+        request = self._request(envelope.get("payload"))
+        if request is None:
             self._line.leave(turn)
             return {}
         response = await self._dispatched(request, turn)
@@ -153,6 +142,16 @@ class App:
             return await self.bolt.async_dispatch(request)
         finally:
             self._line.leave(turn)
+
+    def _request(self, payload: object) -> AsyncBoltRequest | None:
+        """A payload as Bolt takes it; None where it is of no kind: Bolt asks the fields of anything."""
+        if isinstance(payload, dict) and kind_of(payload) is not None:
+            try:
+                return AsyncBoltRequest(body=payload, mode="socket_mode")
+            except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+                log.debug("Bolt cannot read a payload.", exc_info=True)
+        self._log_once(payload)
+        return None
 
     async def _failed(self, error: Exception, body: Json) -> BoltResponse | None:
         """What is answered in the place of an error; None: it is sent again."""
@@ -173,11 +172,6 @@ class App:
         if kind not in self._odd and len(self._odd) < 100:
             self._odd.add(kind)
             log.warning("Slack sent something that cannot be read, of type %s. It is left.", kind)
-
-
-def _of_envelope(envelope: Mapping[str, Any]) -> AsyncBoltRequest:
-    payload = envelope.get("payload")
-    return AsyncBoltRequest(body=payload if isinstance(payload, dict) else {}, mode="socket_mode")
 
 
 def _json_of(response: BoltResponse) -> Json:

@@ -76,7 +76,7 @@ def addressed(text: str, names: Names) -> Addressed:
 
     stripped = text.strip()
     front = next((one for one in names.us if _begins(stripped, one)), "")
-    rest = stripped[stripped.index(">") + 1 :] if front else stripped
+    rest = stripped[stripped.index(">") + 1 :] if front else text
     seen = read(rest, person, names.channel)
     said = seen.text.strip() if front else seen.text
     if front:

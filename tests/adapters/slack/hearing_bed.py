@@ -139,9 +139,7 @@ async def hearing(
 ) -> AsyncIterator[Hearing]:
     """An ear for as long as the block lasts."""
     installs = MemoryInstalls(WallClock())
-    tokens = Tokens(
-        AppKeys(front.api_url, token), installs, learn=lambda name, value: None
-    )
+    tokens = Tokens(AppKeys(front.api_url, token), installs, learn=lambda name, value: None)
     calls, clock = Calls(tokens.token_for, api_url=front.api_url), WallClock()
     people = Directory(calls, clock)
 
