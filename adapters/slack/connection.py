@@ -31,6 +31,7 @@ from adapters.slack.payloads import Json
 from adapters.slack.people import Directory
 from adapters.slack.posting import SlackPosting
 from adapters.slack.render import Words
+from adapters.slack.room_names import RoomNames
 from adapters.slack.signs import SlackSigns
 from adapters.slack.tokens import Tokens
 from bot.ports.chat import Network, Outgoing, Place, Receive, Speaker
@@ -122,7 +123,8 @@ class SlackChat:
         self.people = Directory(self.calls, kept.clock)
         self._members = SlackMembers(self.calls, self.people, kept.clock)
         self._history = History(self.calls, time.monotonic)
-        self._overhearing = Overhearing(self.people, self._members, self._history)
+        self._names = RoomNames(self.calls, kept.clock)
+        self._overhearing = Overhearing(self.people, self._members, self._history, self._names)
         self._signs = SlackSigns(self.calls, sentences.working, time.monotonic)
         self._posting = SlackPosting(
             self.calls, self.people, sentences.post, kept.files, time.monotonic,
@@ -156,6 +158,7 @@ class SlackChat:
     async def close(self) -> None:
         """Close the connections."""
         await self.people.close()
+        await self._names.close()
         await self.calls.close()
 
     async def send(self, message: Outgoing) -> str:
@@ -235,7 +238,7 @@ class SlackChat:
             with_files=attaching.with_files,
             message=self._history.message,
             workspace_of=partial(self._kept.ways_back.workspace_of, NETWORK),
-            room_name=overhearing.room_name,
+            room_name=self._names.name,
             on_event=overhearing.on_event,
             on_left=self._left,
             on_profile=self._profile,

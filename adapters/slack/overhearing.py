@@ -4,9 +4,8 @@ What is remembered of Slack from what it tells: people, who is where, and what w
 Rule: nothing is asked here, and nothing goes wrong: what an event does not tell stays as it was.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from adapters.slack.calling import Json
@@ -16,8 +15,8 @@ from adapters.slack.members import SlackMembers
 from adapters.slack.mentions import Known
 from adapters.slack.payloads import channel_of, fields, text_of, ts, user_id
 from adapters.slack.people import Directory
+from adapters.slack.room_names import RoomNames
 
-NAMES_MOST: Final = 10_000
 _LOST: Final = frozenset(
     {"channel_left", "group_left", "channel_deleted", "group_deleted", "channel_unshared"}
 )
@@ -30,7 +29,7 @@ class Overhearing:
     people: Directory
     members: SlackMembers
     history: History
-    _names: "OrderedDict[tuple[str, str], str]" = field(default_factory=OrderedDict)
+    names: RoomNames
 
     def on_event(self, workspace: str, event: Json) -> None:
         """Take note of an event of a workspace."""
@@ -45,7 +44,8 @@ class Overhearing:
             case "user_change" | "user_profile_changed" | "team_join":
                 self.people.changed(workspace, event.get("user"))
             case "channel_rename" | "channel_created" | "group_rename" if channel:
-                self._name(workspace, channel, text_of(fields(event.get("channel")).get("name")))
+                name = text_of(fields(event.get("channel")).get("name"))
+                self.names.told(workspace, channel, name)
             case "subteam_members_changed" | "subteam_updated":
                 group = user_id(event.get("subteam_id")) or user_id(event.get("subteam"))
                 self.members.forget(workspace, group)
@@ -58,17 +58,12 @@ class Overhearing:
         """Who these users are, as far as Slack tells it."""
         return await self.people.these(workspace, users)
 
-    def room_name(self, workspace: str, channel: str) -> str:
-        """The name of a channel where it was told; else empty."""
-        return self._names.get((workspace, channel), "")
-
     def forget(self, workspace: str) -> None:
         """The app was uninstalled there: nothing of it is remembered."""
         self.people.forget(workspace)
         self.members.forget(workspace)
         self.history.forget(workspace)
-        for key in [key for key in self._names if key[0] == workspace]:
-            del self._names[key]
+        self.names.forget(workspace)
 
     def _said(self, workspace: str, channel: str, event: Json) -> None:
         match text_of(event.get("subtype")):
@@ -80,11 +75,3 @@ class Overhearing:
                 self.history.saw(workspace, channel, fields(event.get("message")))
             case _:
                 self.history.saw(workspace, channel, event)
-
-    def _name(self, workspace: str, channel: str, name: str) -> None:
-        key = (workspace, channel)
-        self._names.pop(key, None)
-        if name:
-            self._names[key] = name
-        while len(self._names) > NAMES_MOST:
-            self._names.popitem(last=False)

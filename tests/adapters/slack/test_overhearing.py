@@ -11,6 +11,7 @@ from adapters.slack.history import History
 from adapters.slack.members import SlackMembers
 from adapters.slack.overhearing import Overhearing
 from adapters.slack.people import Directory
+from adapters.slack.room_names import KEPT_S, RoomNames
 from bot.ports.chat import Speaker
 from tests.adapters.slack.web_bed import (
     Watch,
@@ -24,6 +25,7 @@ from tests.adapters.slack.web_bed import (
 )
 from tests.doubles.clock import HandClock
 from tests.peers.localslack import TEAM
+from tests.peers.slack_faults import Limited
 from tests.peers.slack_front import SlackFront
 
 __all__ = ["calls", "clock", "front", "people", "slack_of_module", "watch"]
@@ -45,7 +47,8 @@ FIELDS = [
 
 @pytest.fixture
 def heard(calls: Calls, people: Directory, clock: HandClock, watch: Watch) -> Overhearing:
-    return Overhearing(people, SlackMembers(calls, people, clock), History(calls, watch))
+    members, history = SlackMembers(calls, people, clock), History(calls, watch)
+    return Overhearing(people, members, history, RoomNames(calls, clock))
 
 
 async def test_who_comes_and_goes_is_in_the_channel_and_out_of_it(heard: Overhearing) -> None:
@@ -112,8 +115,38 @@ async def test_names_are_those_told_last(heard: Overhearing) -> None:
 
     found = await heard.people_of(TEAM, frozenset({"U01ALICE", "U0NOBODY"}))
     assert {user: one.name for user, one in found.items()} == {"U01ALICE": "Alix"}
-    assert heard.room_name(TEAM, "C01GEN") == "all"
-    assert heard.room_name("T02SECOND", "C01GEN") == ""
+    assert heard.names.name(TEAM, "C01GEN") == "all"
+
+
+async def test_a_channel_is_called_by_its_name_from_the_second_time_on(
+    front: SlackFront, heard: Overhearing, clock: HandClock
+) -> None:
+    names = heard.names
+    first = [names.name(TEAM, channel) for channel in ("C01GEN", "C01GEN", "C0NONE", "nothing")]
+    await names.settle()
+
+    second = [names.name(TEAM, channel) for channel in ("C01GEN", "C0NONE")]
+    asked = len(front.of("conversations.info"))
+    clock.move(KEPT_S)
+    names.name(TEAM, "C01GEN")
+    await names.settle()
+
+    assert first == [""] * 4
+    assert second == ["general", ""]
+    assert (asked, len(front.of("conversations.info"))) == (2, 3)
+
+
+async def test_a_name_that_cannot_be_asked_now_is_asked_the_next_time(
+    front: SlackFront, heard: Overhearing
+) -> None:
+    front.faults.next_times("conversations.info", Limited(60))
+    found = []
+
+    for _ in range(3):
+        found.append(heard.names.name(TEAM, "C01GEN"))
+        await heard.names.settle()
+
+    assert found == ["", "", "general"]
 
 
 async def test_nothing_is_remembered_of_a_workspace_that_was_left(
@@ -127,7 +160,7 @@ async def test_nothing_is_remembered_of_a_workspace_that_was_left(
     heard.forget(TEAM)
 
     assert heard.history.remembered(TEAM, "C01GEN:1.000001") is None
-    assert heard.room_name(TEAM, "C01GEN") == ""
+    assert heard.names.name(TEAM, "C01GEN") == ""
     assert heard.people.seen(TEAM, "U01ALICE") is None
     await heard.members.is_member(place(), ANN)
     assert len(front.of("conversations.members")) == 2
@@ -141,8 +174,9 @@ def test_whatever_an_event_is_nothing_goes_wrong(kind: str, event: dict[str, Any
 
     calls, clock = Calls(token_for, api_url="http://127.0.0.1:9/api/"), HandClock()
     people = Directory(calls, clock)
-    heard = Overhearing(people, SlackMembers(calls, people, clock), History(calls, clock.now))
+    members, history = SlackMembers(calls, people, clock), History(calls, clock.now)
+    heard = Overhearing(people, members, history, RoomNames(calls, clock))
 
     heard.on_event(TEAM, {"type": kind, "channel": "C01GEN", "user": "U01ALICE", **event})
 
-    assert heard.room_name(TEAM, "C0NONE") == ""
+    assert people.seen(TEAM, "U01ALICE") is None
