@@ -30,7 +30,8 @@ Who = Annotated[
     str,
     typer.Argument(
         metavar="WHO",
-        help="@NAME, or room:NAME (its members), server:NAME (Matrix), group:ID (Slack).",
+        help="@NAME, in Slack @MEMBER_ID; or room:NAME (its members), server:NAME (Matrix), "
+        "group:ID (Slack).",
     ),
 ]
 Room = Annotated[
@@ -210,7 +211,8 @@ def asked(settings: Settings, request: Request) -> dict[str, Any]:
 
 async def _alone(settings: Settings, request: Request) -> dict[str, Any] | None:
     from bot.wiring.holding import own_store
+    from bot.wiring.keys import sealing_of
     from bot.wiring.people_desk import alone
 
-    async with own_store(settings) as store:
+    async with own_store(settings, sealing_of(settings)) as store:
         return await (await alone(settings, store))(request)

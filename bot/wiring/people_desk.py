@@ -4,7 +4,8 @@ What other commands may ask about people and rooms: the list, a code to claim wi
 Rule: the answers are the same whether a running Headway gives them or a command that took the folder.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from secrets import token_hex
 from typing import Any, Final, get_args
 
@@ -17,11 +18,13 @@ from bot.chat.room_words import OPEN, key_named, read_value, unknown_key, value_
 from bot.chat.texts import Texts
 from bot.errors import BadInput
 from bot.ports.chat import Network, Place, Speaker
+from bot.ports.installs import Install
 from bot.ports.people import ROLES, Answer, Entry, Note, Role, Subject
 from bot.ports.room_settings import KEYS
 from bot.settings import Settings
 from bot.wiring.names import Names, names_of
 from bot.wiring.people import open_allow_list
+from bot.wiring.slack_app import only_install
 from scheduler.control import Request
 
 NETWORKS: Final[tuple[Network, ...]] = get_args(Network)
@@ -29,6 +32,10 @@ NETWORKS: Final[tuple[Network, ...]] = get_args(Network)
 
 def _nothing() -> None:
     return
+
+
+async def _no_install() -> Install | None:
+    return None
 
 
 class PeopleDesk:
@@ -40,11 +47,13 @@ class PeopleDesk:
         store: Store,
         names: Names,
         posted: Callable[[], None] = _nothing,
+        only_install: Callable[[], Awaitable[Install | None]] = _no_install,
     ) -> None:
+        """`only_install`: of Slack, where there is one and no more; ids without a workspace are its."""
         self._allow_list = allow_list
         self._store = store
         self._names = names
-        self._posted = posted
+        self._posted, self._only_install = posted, only_install
         self._texts = Texts()
 
     async def __call__(self, request: Request) -> dict[str, Any] | None:
@@ -53,17 +62,17 @@ class PeopleDesk:
             case {"do": "allow.list"}:
                 return {"entries": await self._entries()}
             case {"do": "allow.add", "who": str(who)}:
-                return await self._add(self._subject(request, who), request)
+                return await self._add(await self._subject(request, who), request)
             case {"do": "allow.remove", "who": str(who)}:
-                return await self._remove(self._subject(request, who), request)
+                return await self._remove(await self._subject(request, who), request)
             case {"do": "claim.new"}:
                 return {"code": await self._new_code(), "lasts_s": claims.LASTS_S}
             case {"do": "room.show", "room": str(room)}:
-                return await self._show(self._room(room), str(request.get("key") or ""))
+                return await self._show(await self._room(room), str(request.get("key") or ""))
             case {"do": "room.set", "room": str(room), "key": str(key), "value": str(value)}:
-                return await self._set(self._room(room), key, value)
+                return await self._set(await self._room(room), key, value)
             case {"do": "people.gone", "who": str(who)}:
-                subject = self._subject(request, who)
+                subject = await self._subject(request, who)
                 place = Place(subject.network, "", "")
                 is_gone = bool(request.get("is_gone", True))
                 await self._allow_list.gone(
@@ -76,7 +85,7 @@ class PeopleDesk:
     async def _add(self, subject: Subject, request: Request) -> dict[str, Any]:
         refuse_everybody(subject, self._texts)
         role = _role(request.get("role") or "user")
-        room = self._scope(request)
+        room = await self._scope(request)
         is_new = await self._allow_list.allow(Entry(subject, role, room))
         return {
             "who": shown(subject),
@@ -89,7 +98,7 @@ class PeopleDesk:
     async def _remove(self, subject: Subject, request: Request) -> dict[str, Any]:
         word = request.get("role")
         role = None if word is None else _role(word)
-        room = self._scope(request)
+        room = await self._scope(request)
         removed = await self._allow_list.remove(subject, role=role, room=room)
         keeps = any(one.subject.is_same(subject) for one in self._allow_list.register.entries)
         return {"who": shown(subject), "removed": removed, "keeps": keeps}
@@ -158,23 +167,28 @@ class PeopleDesk:
         self._posted()
         return {"room": _room_name(room), "key": key, "shown": value_shown}
 
-    def _subject(self, request: Request, who: str) -> Subject:
+    async def _subject(self, request: Request, who: str) -> Subject:
         network = _network(str(request.get("network") or "console"))
-        place = Place(network, self._workspace(network), "")
+        place = Place(network, await self._home(network, who), "")
         word = who if who.startswith(("@", "<", "room:", "server:", "group:")) else f"@{who}"
         subject = read_subject(word, place)
         if subject is None:
             raise BadInput(
                 f"{who[:60]!r} names nobody. Give @NAME, room:NAME, server:NAME or group:ID."
             )
+        if subject.network == "slack" and subject.kind == "person" and ":" not in subject.id:
+            raise BadInput(
+                f"{who[:60]} is no id of Slack's. Open the person's profile there, take Copy member ID, and "
+                "give it: @U01ABC2DEF, or with their workspace @T01ABC2DEF:U01ABC2DEF."
+            )
         return subject
 
-    def _scope(self, request: Request) -> Place | None:
+    async def _scope(self, request: Request) -> Place | None:
         """The room that is meant, or None for all."""
         word = request.get("room")
-        return None if word is None else self._room(str(word))
+        return None if word is None else await self._room(str(word))
 
-    def _room(self, text: str) -> Place:
+    async def _room(self, text: str) -> Place:
         """`ROOM`, `NETWORK:ROOM` or `NETWORK:WORKSPACE/ROOM`; `*` is the whole workspace."""
         before, colon, rest = text.partition(":")
         if not colon:
@@ -186,16 +200,40 @@ class PeopleDesk:
         name = "" if room == "*" else room
         if network == "console" and name not in ("", ROOM):
             raise BadInput(f"There is no room {name} at the console: its one room is `{ROOM}`.")
-        return Place(network, workspace or self._workspace(network), name)
+        if not workspace and network == "slack":
+            workspace = (await self._install(text)).workspace
+        return Place(network, workspace or self._names.workspace(network), name)
 
-    def _workspace(self, network: str) -> str:
-        return self._names.workspace(_network(network))
+    async def _home(self, network: Network, who: str) -> str:
+        """Of whom only a part is said, the rest: of the bot's own workspace."""
+        word = who.removeprefix("@")
+        if network != "slack" or ":" in word.removeprefix("room:"):
+            return self._names.workspace(network)
+        if word.startswith("room:"):
+            return (await self._install(who)).workspace
+        if word[:1] not in ("U", "W"):
+            return ""
+        install = await self._install(who)
+        return install.organisation or install.workspace
+
+    async def _install(self, said: str) -> Install:
+        """The only install. Raises BadInput: there are several, or none."""
+        install = await self._only_install()
+        if install is None:
+            raise BadInput(
+                f"Say the workspace, too: {said[:60]!r} may be of several, or of none. People are "
+                "@T01ABC2DEF:U01ABC2DEF, rooms slack:T01ABC2DEF/C01ABC2DEF; `headway slack status` names "
+                "the workspaces."
+            )
+        return install
 
 
 async def alone(settings: Settings, store: Store) -> PeopleDesk:
     """A desk for a command that owns the state folder itself."""
     names = names_of(settings)
-    return PeopleDesk(await open_allow_list(settings, names, store), store, names)
+    allow_list = await open_allow_list(settings, names, store)
+    only = partial(only_install, settings, store.installs)
+    return PeopleDesk(allow_list, store, names, only_install=only)
 
 
 def _network(word: str) -> Network:

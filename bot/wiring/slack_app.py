@@ -7,13 +7,14 @@ Rule: nothing here loads slack_sdk before the app is worked with.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from adapters.clock import WallClock
 from adapters.slack.manifest import SCOPES, Wanted, Words, manifest
 from adapters.slack.paths import EVENTS_PATH, INSTALL_PATH, REDIRECT_PATH
 from bot.chat.texts import Texts
 from bot.chat.verbs import served
 from bot.errors import BadSettings
 from bot.ports.clock import Clock
-from bot.ports.installs import Installs
+from bot.ports.installs import Install, Installs
 from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.wiring.discreet import discreet_serve
@@ -66,6 +67,18 @@ def tokens_of(settings: Settings, installs: Installs, redactor: Redactor, clock:
     from adapters.slack.tokens import Tokens
 
     return Tokens(keys_of(settings), installs, learn=redactor.learn, now=clock.now)
+
+
+async def only_install(settings: Settings, installs: Installs) -> Install | None:
+    """The install, where there is one and no more; of a single token Slack is asked.
+
+    Raises:
+        HeadwayError: it cannot be looked up.
+    """
+    if settings.slack_bot_token.get_secret_value():
+        return await tokens_of(settings, installs, Redactor(), WallClock()).install_of("")
+    found = await installs.installed("slack")
+    return found[0] if len(found) == 1 else None
 
 
 def open_doors(

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from secrets import token_hex
 
 from adapters.console.connection import ConsoleChat
@@ -38,6 +39,8 @@ from bot.wiring.people import (
 from bot.wiring.people_desk import PeopleDesk
 from bot.wiring.secrets import LOOK_S, SecretDesk, with_secrets
 from bot.wiring.signs import Shown
+from bot.wiring.slack_app import only_install
+from bot.wiring.slack_desk import SlackDesk
 from bot.wiring.watch import Parts
 from scheduler.control import Answer
 from scheduler.parked import Parked
@@ -114,7 +117,8 @@ def desks(ground: Ground, work: Work, control: Control) -> Answer:
     """What answers the control socket, from the first that knows the request to the last."""
     store, settings, notify = ground.store, ground.settings, work.delivery.notify
     holding = HoldDesk(store.holds, store.rooms, work.worker.recall, notify)
-    people = PeopleDesk(work.allow_list, store, ground.names, notify)
+    only = partial(only_install, settings, store.installs)
+    people = PeopleDesk(work.allow_list, store, ground.names, notify, only)
     purges = keep_forgetting(
         ground.alarms, settings, store, work.worker.wake, work.turns.forget_texts,
         work.allow_list.load, ground.confined,
@@ -122,7 +126,8 @@ def desks(ground: Ground, work: Work, control: Control) -> Answer:
     sealed = SecretDesk(store.secrets, ground.redactor, matrix_account(settings))
     if ground.names.is_shared:
         ground.alarms.add("secrets", sealed.look, LOOK_S)
-    spoken = with_desks((holding, work.drain, purges, people), control)
+    slack = SlackDesk(store.installs, work.screening.receive, ground.clock, ground.names.charge)
+    spoken = with_desks((holding, work.drain, purges, people, slack), control)
     return discreet_answers(with_secrets(sealed, ground.redactor, spoken), ground.redactor)
 
 

@@ -16,6 +16,7 @@ from bot.chat.departures import Departures
 from bot.errors import BadInput, Refused
 from bot.goals.goal import Goal, State
 from bot.ports.chat import Place, Speaker
+from bot.ports.installs import Install
 from bot.ports.journal import Lease
 from bot.ports.people import Entry, Register, Subject
 from bot.settings import Settings
@@ -115,7 +116,7 @@ async def test_people_of_other_networks_are_named_as_they_are_there(
 ) -> None:
     for who in ("@ben:example.org", "server:example.org", "group:S1", "room:console"):
         await asked(desk, do="allow.add", who=who)
-    await asked(desk, do="allow.add", who="@U1", network="slack", room="slack:T1/ops")
+    await asked(desk, do="allow.add", who="@T1:U1", network="slack", room="slack:T1/ops")
 
     entries = bench.allow_list.register.entries
     assert [(one.subject.network, one.subject.kind, one.subject.id) for one in entries] == [
@@ -123,9 +124,63 @@ async def test_people_of_other_networks_are_named_as_they_are_there(
         ("matrix", "server", "example.org"),
         ("slack", "group", "S1"),
         ("console", "room", "console"),
-        ("slack", "person", "U1"),
+        ("slack", "person", "T1:U1"),
     ]
     assert entries[-1].room == Place("slack", "T1", "ops")
+
+
+IN_ONE = Install("slack", "T01ONE", "A01", "U0BOT", "One", (), "xoxb-one", organisation="E01ORG")
+
+
+def in_slack(bench: Bench, *installs: Install) -> PeopleDesk:
+    async def only() -> Install | None:
+        return installs[0] if len(installs) == 1 else None
+
+    names = Names(is_shared=False, slack=True)
+    return PeopleDesk(bench.allow_list, cast(Store, bench.store), names, only_install=only)
+
+
+async def test_in_the_only_workspace_of_slack_a_member_id_is_enough(bench: Bench) -> None:
+    desk = in_slack(bench, IN_ONE)
+
+    person = await asked(desk, do="allow.add", who="@U01ANN", network="slack", room="slack:C01OPS")
+    await asked(desk, do="allow.add", who="room:C02DEV", network="slack")
+    await asked(desk, do="allow.add", who="@T09ELSE:U01BEN", network="slack")
+    await asked(desk, do="room.set", room="slack:C01OPS", key="goals", value="off")
+
+    entries = bench.allow_list.register.entries
+    assert person["who"] == "@E01ORG:U01ANN"
+    assert entries[0].room == Place("slack", "T01ONE", "C01OPS")
+    assert [(one.subject.id, one.subject.workspace) for one in entries[1:]] == [
+        ("C02DEV", "T01ONE"),
+        ("T09ELSE:U01BEN", ""),
+    ]
+
+
+@pytest.mark.parametrize("installs", [(), (IN_ONE, IN_ONE)], ids=["none", "several"])
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"do": "allow.add", "who": "@U01ANN"},
+        {"do": "allow.add", "who": "room:C01OPS"},
+        {"do": "allow.add", "who": "group:S01", "room": "slack:C01OPS"},
+        {"do": "room.show", "room": "slack:C01OPS"},
+    ],
+)
+async def test_where_there_is_no_only_workspace_it_has_to_be_said(
+    bench: Bench, installs: tuple[Install, ...], request_: dict[str, str]
+) -> None:
+    desk = in_slack(bench, *installs)
+
+    with pytest.raises(BadInput, match="Say the workspace, too"):
+        await desk({**request_, "network": "slack"})
+
+    assert bench.allow_list.register.entries == ()
+
+
+async def test_a_mere_name_is_nobody_in_slack(bench: Bench) -> None:
+    with pytest.raises(BadInput, match=r"ben is no id of Slack's.*Copy member ID"):
+        await in_slack(bench, IN_ONE)({"do": "allow.add", "who": "ben", "network": "slack"})
 
 
 async def test_a_room_is_shown_and_set_and_told(bench: Bench, desk: PeopleDesk) -> None:
