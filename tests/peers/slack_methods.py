@@ -40,6 +40,7 @@ async def post(front: "Core", install: Install, args: Json) -> Json:
         message = answer["message"]
         if args.get("metadata"):
             front.world.metadata[channel, message["ts"]] = args["metadata"]
+            front.world.origins[channel, message["ts"]] = args["metadata"]
         front.mirror.put(message)
         front.tell(_own(front, install, message))
         answer["message"] = _shown(front, install, message)

@@ -75,7 +75,8 @@ class World:
     scopes: dict[str, frozenset[str]] = field(default_factory=dict)
     """By token; a token that is not here may do everything."""
     metadata: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    tombstones: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    origins: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    """The metadata that each message was first posted with."""
     locked: dict[tuple[str, str], str] = field(default_factory=dict)
     """Of threads that take no posts: the error."""
     groups: list[dict[str, Any]] = field(default_factory=list)
