@@ -121,7 +121,11 @@ def _is_common(token: Token) -> bool:
         case "ordered_list_open":
             return token.markup == "." and not token.attrs
         case "inline":
-            return all(_is_common_inline(child) for child in token.children or ())
+            children = token.children or ()
+            # Signs that dialects take for marks, or do not, are in no text.
+            return all(_is_common_inline(child) for child in children) and (
+                mrkdwn.is_plain_sailing(pieces(children))
+            )
         case _:
             return token.type in _COMMON
 
