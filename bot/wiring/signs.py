@@ -18,6 +18,7 @@ from bot.goals.goal import ACTIVE, Goal
 from bot.ports.chat import Network, Place, Signs
 from bot.ports.clock import Clock
 from bot.ports.journal import Applied, Journal
+from bot.ports.mail import NEW
 
 log = logging.getLogger(__name__)
 
@@ -84,8 +85,11 @@ class Working:
         for goal in list(self._busy()):
             try:
                 row = await self._journal.goal(goal)
-                if _is_thinking(row):
-                    found.add(await self._allow_list.home(row.session))
+                if not _is_thinking(row):
+                    continue
+                place = await self._allow_list.home(row.session)
+                if not place.thread.startswith(NEW):
+                    found.add(place)
             except (KeyError, HeadwayError) as error:
                 log.info("Where goal %s is worked at is not known: %s", goal, error)
         return frozenset(found)
