@@ -29,7 +29,7 @@ from adapters.slack.media import CONNECT_S, LEAST_RATE, SILENT_S, is_slacks
 from adapters.slack.payloads import METADATA, fields, rows, text_of
 from adapters.slack.payloads import ts as a_ts
 from adapters.slack.people import Directory, Home
-from bot.errors import OutcomeUnknown, Refused, Wait
+from bot.errors import HeadwayError, OutcomeUnknown, Refused, Wait
 from bot.ports.chat import Attachment, Place
 from bot.ports.files import Files
 
@@ -121,14 +121,13 @@ class Uploads:
             await self._complete(place, ticket.ids, titles, comment)
         except OutcomeUnknown:
             raise
-        except Refused as error:
-            self._tickets.pop(key, None)
-            if error.code in LOST_TICKET:
-                raise OutcomeUnknown(f"{error} It is looked up.") from error
-            raise
-        except Wait:
+        except HeadwayError as error:
             ticket.asked_at = None
-            raise
+            if getattr(error, "code", "") not in LOST_TICKET:
+                raise
+            # The files are given already, or their upload was too long ago.
+            self._tickets.pop(key, None)
+            raise OutcomeUnknown(f"{error} It is looked up.") from error
         return self._done(key, Shared(True, ticket.lost))
 
     async def find(self, place: Place, key: str, uploads: Sequence[Upload], *, after: str) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adapters.files.blobs import BlobFolder
 from adapters.slack.calling import Calls
-from adapters.slack.errors import NOT_IN_ROOM
+from adapters.slack.errors import NOT_IN_ROOM, NotPermitted
 from adapters.slack.media import Media
 from adapters.slack.people import Directory, Home
 from adapters.slack.upload import (
@@ -169,6 +169,37 @@ async def test_a_share_that_did_not_arrive_is_made_once_it_cannot_come_any_more(
     shared = await uploads.share(place(), "k", (REPORT,), after=main)
 
     assert shared == Shared(True)
+    assert given_in(front, main) == [["report.csv"]]
+    assert len(front.of("files.getUploadURLExternal")) == 1
+
+
+async def test_an_upload_that_slack_has_forgotten_is_looked_up_and_made_anew(
+    front: SlackFront, calls: Calls, uploads: Uploads
+) -> None:
+    main = await posted(calls)
+    front.faults.next_times("files.completeUploadExternal", Failed("file_not_found"))
+    with pytest.raises(OutcomeUnknown):
+        await uploads.share(place(), "k", (REPORT,), after=main)
+
+    await uploads.share(place(), "k", (REPORT,), after=main, is_again=True)
+
+    assert given_in(front, main) == [["report.csv"]]
+    assert len(front.of("files.getUploadURLExternal")) == 2
+
+
+async def test_what_slack_refused_is_given_when_it_does_no_more_without_another_upload(
+    front: SlackFront, calls: Calls, uploads: Uploads
+) -> None:
+    main = await posted(calls)
+    lacking = Failed("missing_scope", further=(("needed", "files:write"),))
+    front.faults.next_times("files.completeUploadExternal", lacking, Limited(1))
+    with pytest.raises(NotPermitted):
+        await uploads.share(place(), "k", (REPORT,), after=main)
+    with pytest.raises(Wait):
+        await uploads.share(place(), "k", (REPORT,), after=main)
+
+    await uploads.share(place(), "k", (REPORT,), after=main)
+
     assert given_in(front, main) == [["report.csv"]]
     assert len(front.of("files.getUploadURLExternal")) == 1
 
