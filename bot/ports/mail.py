@@ -101,6 +101,10 @@ class Inbox(Protocol):
         thread: the one that hangs under it, or in which it is. A message that still waits has no
         thread under it yet: what answers it waits behind it, in the same one.
 
+        What was taken away of a reaction (`Unreacted`) is stored as the `Removed` of the last such one that
+        was put there by then; given again, or where there is none, as nothing. A message's way back is
+        kept with it until it lapses (`WaysBack`).
+
         Other work of the store waits meanwhile: give some 100 at a time, and `upto` with the last of
         them only. What a process did not come to give is then given again, and passed over.
         """
