@@ -20,6 +20,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.errors import LIMITED, refusal, translated
+from adapters.slack.payloads import fields, text_of
 from bot.errors import Wait
 
 Json = Mapping[str, Any]
@@ -37,6 +38,11 @@ POSTS: Final = frozenset({"chat.postMessage", "chat.postEphemeral", "files.compl
 _AS_JSON: Final = ("chat.", "views.", "assistant.")
 _NOT_AS_JSON: Final = frozenset({"chat.delete", "chat.getPermalink"})
 _TOO_MANY: Final = 429
+TOKEN_OVER: Final = "token_expired"
+
+
+def _unheard(token: str) -> None:
+    """Nobody asks."""
 
 
 class Budget(Protocol):
@@ -73,10 +79,17 @@ class Calls:
         *,
         api_url: str,
         budget: Budget | None = None,
+        ran_out: Callable[[str], None] = _unheard,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
-        """Open nothing yet. `api_url`: such as `https://slack.com/api/`."""
+        """Open nothing yet.
+
+        Args:
+            api_url: such as `https://slack.com/api/`.
+            ran_out: is told of a token of which Slack says that its time is over.
+        """
         self.api_url, self.token_for = api_url, token_for
+        self._ran_out = ran_out
         self._budget: Budget = budget or Unbounded()
         self._timeout_s = timeout_s
         self._session: aiohttp.ClientSession | None = None
@@ -96,15 +109,17 @@ class Calls:
         """
         channel = str(args.get("channel", ""))
         await self._room_for(workspace, method, channel)
-        headers = {"Authorization": f"Bearer {await self.token_for(workspace)}"}
+        token = await self.token_for(workspace)
         given = {name: value for name, value in args.items() if value is not None}
         what = what or f"{method} does not work"
         with translated(what, posts=method in POSTS):
             try:
                 async with asyncio.timeout(self._timeout_s):
-                    return await self._called(method, headers, given)
+                    return await self._called(method, token, given)
             except SlackApiError as error:
                 self._note_refusal(error, workspace, method, channel)
+                if _said(error) == TOKEN_OVER:
+                    self._ran_out(token)
                 raise
 
     async def pages(self, workspace: str, method: str, /, **args: object) -> AsyncIterator[Json]:
@@ -143,7 +158,8 @@ class Calls:
             await asyncio.sleep(wait_s)
             waited_s += wait_s
 
-    async def _called(self, method: str, headers: dict[str, str], given: dict[str, object]) -> Json:
+    async def _called(self, method: str, token: str, given: dict[str, object]) -> Json:
+        headers = {"Authorization": f"Bearer {token}"}
         if method.startswith(_AS_JSON) and method not in _NOT_AS_JSON:
             answer = await self._web().api_call(method, headers=headers, json=given)
         else:
@@ -154,10 +170,9 @@ class Calls:
     def _note_refusal(
         self, error: SlackApiError, workspace: str, method: str, channel: str
     ) -> None:
-        answer: Any = error.response
-        said = answer.get("error") if isinstance(getattr(answer, "data", None), dict) else None
-        if getattr(answer, "status_code", 0) == _TOO_MANY or said in LIMITED:
-            wait = refusal(method, answer)
+        status = getattr(error.response, "status_code", 0)
+        if status == _TOO_MANY or _said(error) in LIMITED:
+            wait = refusal(method, error.response)
             retry_after_s = wait.retry_after_s if isinstance(wait, Wait) else None
             self._budget.refused(workspace, method, channel, retry_after_s)
 
@@ -179,6 +194,12 @@ def proxy_for(url: str) -> str | None:
     parts = urlsplit(url)
     host = parts.hostname or ""
     return None if proxy_bypass(host) else getproxies().get(parts.scheme)
+
+
+def _said(error: SlackApiError) -> str:
+    """The error that Slack names; empty where it names none."""
+    data = getattr(error.response, "data", None)
+    return text_of(fields(data).get("error"))
 
 
 def _form(given: Mapping[str, object]) -> dict[str, str]:

@@ -119,7 +119,12 @@ class SlackChat:
         self._kept, self._sentences = kept, sentences
         self.wishes = Wishes()
         self._pace = Pace(time.monotonic)
-        self.calls = Calls(kept.tokens.token_for, api_url=kept.api_url, budget=self._pace)
+        self.calls = Calls(
+            kept.tokens.token_for,
+            api_url=kept.api_url,
+            budget=self._pace,
+            ran_out=kept.tokens.ran_out,
+        )
         self.people = Directory(self.calls, kept.clock)
         self._members = SlackMembers(self.calls, self.people, kept.clock)
         self._history = History(self.calls, time.monotonic)

@@ -111,6 +111,22 @@ async def test_the_budget_is_told_that_slack_limits_us(
     assert [refusal[:3] for refusal in budget.refusals] == [(TEAM, "chat.postMessage", "C01GEN")]
 
 
+async def test_a_token_whose_time_is_over_is_told_of_and_the_call_is_made_again_later(
+    front: SlackFront, calls: Calls
+) -> None:
+    front.faults.next_times("users.info", Failed("token_expired"), Failed("user_not_found"))
+    over: list[str] = []
+    telling = Calls(calls.token_for, api_url=calls.api_url, ran_out=over.append)
+
+    with pytest.raises(Wait):
+        await telling.call(TEAM, "users.info", user="U01ALICE")
+    with pytest.raises(Refused):
+        await telling.call(TEAM, "users.info", user="U01ALICE")
+    await telling.close()
+
+    assert over == [front.install.bot_token]
+
+
 async def test_a_call_waits_a_little_for_room(front: SlackFront, calls: Calls) -> None:
     budget = HandBudget(waits=[0.05, 0.05])
     with_budget = budgeted(calls, budget)
