@@ -2,24 +2,29 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+
+from aiohttp import web
 
 from adapters.slack.authorizing import InstallAuthorize
 from adapters.slack.calling import Calls
 from adapters.slack.ear import Ear
 from adapters.slack.listening import Manner, SlackListening, Way
 from adapters.slack.mentions import Known
+from adapters.slack.paths import EVENTS_PATH
 from adapters.slack.people import Directory
 from adapters.slack.socket import Rhythm
 from adapters.slack.tokens import AppKeys, Tokens
 from adapters.slack.views import Words
+from adapters.slack.web import EventsDoor
 from bot.errors import HeadwayError
 from bot.ports.chat import Arrival, Incoming, Unreacted
 from bot.ports.positions import Position
+from bot.ports.web import Request
 from tests.doubles.installs import MemoryInstalls
-from tests.peers.localslack import APP_TOKEN, BOT_TOKEN
+from tests.peers.localslack import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
 from tests.peers.slack_front import SlackFront
 
 QUICK = Rhythm(
@@ -170,4 +175,24 @@ async def hearing(
         await calls.close()
 
 
-Act = Callable[[], Awaitable[object]]
+@asynccontextmanager
+async def door(listening: SlackListening, port: int) -> AsyncIterator[None]:
+    """What Slack reaches over HTTP: as the public listener has it."""
+    serve = EventsDoor(listening.dispatch, SIGNING_SECRET, lambda: listening.is_running)
+
+    async def handle(request: web.Request) -> web.Response:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        asked = Request("POST", request.path, request.query_string, headers, await request.read())
+        answer = await serve(asked)
+        kind = {"Content-Type": answer.kind}
+        return web.Response(status=answer.status, body=answer.body, headers=kind)
+
+    app = web.Application()
+    app.router.add_post(EVENTS_PATH, handle)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        yield
+    finally:
+        await runner.cleanup()
