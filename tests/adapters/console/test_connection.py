@@ -10,7 +10,7 @@ from adapters.console.connection import ConsoleChat
 from adapters.console.parse import Posted, Taken, room
 from adapters.console.room import RoomFile, room_path
 from bot.errors import StoreUnusable, Wait
-from bot.ports.chat import Arrival, Chat, Place, Speaker
+from bot.ports.chat import Arrival, Chat, Incoming, Place, Speaker
 from bot.ports.positions import Position
 from tests.contracts.chat import ChatContract, a_post
 from tests.doubles.clock import HandClock
@@ -101,7 +101,7 @@ async def test_what_was_said_and_not_taken_is_given_again_after_a_restart(
         await asyncio.sleep(0.01)
     listening.cancel()
 
-    assert [message.id for message in heard] == [said]
+    assert [one.id for one in heard if isinstance(one, Incoming)] == [said]
     assert Taken(said) in list(RoomFile(room_path(tmp_path)).news())
     assert not ConsoleChat(tmp_path, HandClock()).has_untaken
 
@@ -131,6 +131,7 @@ async def test_what_is_out_of_reach_for_a_while_costs_nothing_that_was_said(
 
     async def receive(*arrivals: Arrival, upto: Position | None = None) -> None:
         [message] = arrivals
+        assert isinstance(message, Incoming)
         heard.append(message.id)
         if is_file and len(heard) == 1:
             path.unlink()
@@ -164,6 +165,7 @@ async def test_a_flood_is_given_in_its_order_and_many_at_a_time(chat: ConsoleCha
     async def receive(*arrivals: Arrival, upto: Position | None = None) -> None:
         [message] = arrivals
         nonlocal running
+        assert isinstance(message, Incoming)
         begun.append(message.id)
         running += 1
         await asyncio.sleep(0.01)

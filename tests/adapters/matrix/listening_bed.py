@@ -16,7 +16,7 @@ import nio
 from adapters.matrix.listening import Wishes, listening
 from adapters.matrix.syncing import Syncing
 from bot.errors import ByOperator, HeadwayError
-from bot.ports.chat import Arrival, Incoming, Place, Speaker
+from bot.ports.chat import Arrival, Incoming, Place, Speaker, Unreacted
 from bot.ports.positions import Position, Sealed
 from tests.adapters.matrix.encrypted_bot import client_of
 from tests.peers.synapse import Account, Synapse
@@ -63,6 +63,7 @@ class Ledger:
             raise Killed
         self.calls += 1
         for one in arrivals:
+            assert not isinstance(one, Unreacted)
             id = one.id if isinstance(one, Incoming) else one.as_message.id
             self.given.append(id)
             self.said.setdefault(id, one)

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import pytest
 
-from adapters.telemetry.listener import Answer
 from bot.errors import HeadwayError, ModelRefusesUs
 from bot.goals.money import Usage
 from bot.ports.model import Model, ModelReply, ModelRequest
 from bot.ports.sandbox import Outcome, Sandbox
+from bot.ports.web import Answer
 from bot.redaction import Redactor
 from bot.wiring.discreet import (
     DiscreetModel,
