@@ -124,7 +124,7 @@ def _item(item: Item, numbers: Numbers, thread: str) -> list[Block]:
     shape, place = item.shape, item.place
     top = _top(shape)
     if item.of:
-        blocks = [_section(top), *_rich(shape.body), *_long_options(shape)]
+        blocks = [_section(top or "…"), *_rich(shape.body), *_long_options(shape)]
     else:
         text = of_line(shape.body)
         blocks = [_section("\n".join(one for one in (top, text) if one) or "…")]

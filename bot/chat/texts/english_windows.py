@@ -49,8 +49,6 @@ WINDOWS: Final[Mapping[str, str]] = {
     "window.no_goal": "That goal is gone: there is nothing left to show or to change.",
     "window.not_yours": "Only who is in the room can see its goals.",
     "window.unknown": "There is no window for that. Use the commands: `/goal help`.",
-    "window.failed": "That did not work. Try it once more, or use the commands: `/goal help`.",
-    "window.loading": "One moment…",
     "window.no_room": "Choose a room: the goal gets a thread there.",
     "window.no_member": "You are not in that room. Join it first, or choose another one.",
     "window.gone_decision": (

@@ -37,14 +37,16 @@ class MemoryMembers:
 
     direct: set[str] = field(default_factory=set)
     encrypted: set[str] = field(default_factory=set)
+    outside: set[tuple[str, str]] = field(default_factory=set)
+    """(person, room) of who is not in a room."""
     closed: set[str] = field(default_factory=set)
     """Rooms in which the bot is not, and which it may not join."""
     guests: set[str] = field(default_factory=set)
     """Who is a guest wherever they are."""
 
     async def is_member(self, room: Place, who: Speaker) -> bool:
-        """Everybody is everywhere."""
-        return True
+        """Everybody is everywhere, but for whom the test says."""
+        return (who.id, room.room) not in self.outside
 
     async def is_own(self, room: Place, who: Speaker) -> bool:
         """As the test says."""
