@@ -36,6 +36,10 @@ HOPS_MOST: Final = 3
 """Places to which Slack sends us on, each of them its own."""
 NO_FILE: Final = "no_file"
 """Code of what comes with a message and cannot be fetched."""
+LOG_IN: Final = (
+    "Slack asks for a log-in in its place. Does the app have the scope files:read, and is the bot in "
+    "the channel?"
+)
 _PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
 _DOCUMENTS: Final = ("application/vnd.slack", "application/vnd.quip")
 _ELSEWHERE: Final = frozenset({"external", "remote"})
@@ -120,7 +124,7 @@ class Media:
             url = _onwards(url, further)
             if not is_slacks(url, self._calls.api_url):
                 break
-        raise Refused(_login(what), code=NO_FILE)
+        raise Refused(LOG_IN, code=NO_FILE)
 
     async def _get(self, url: str, token: str, what: str) -> aiohttp.ClientResponse:
         limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=SILENT_S)
@@ -203,9 +207,9 @@ def _refuse_no_file(answer: aiohttp.ClientResponse, told: Described, what: str) 
     """Raise what the answer says in place of a file, where it does."""
     status = answer.status
     if 300 <= status < 400 or status in (401, 403):
-        raise Refused(_login(what), code=NO_FILE)
+        raise Refused(LOG_IN, code=NO_FILE)
     if status in (404, 410):
-        raise Refused(f"{what}: it is not there any more.", code=NO_FILE)
+        raise Refused("It is not there any more.", code=NO_FILE)
     if status != 200:
         error = refusal(what, answer)
         # Nothing is done by asking for a file.
@@ -215,7 +219,7 @@ def _refuse_no_file(answer: aiohttp.ClientResponse, told: Described, what: str) 
             else error
         )
     if answer.content_type in _PAGES and told.media_type not in _PAGES:
-        raise Refused(_login(what), code=NO_FILE)
+        raise Refused(LOG_IN, code=NO_FILE)
 
 
 async def _pieces(
@@ -230,7 +234,7 @@ async def _pieces(
         if not piece:
             break
         if not come and _looks_like_a_page(piece, told):
-            raise Refused(_login(what), code=NO_FILE)
+            raise Refused(LOG_IN, code=NO_FILE)
         come += len(piece)
         yield piece
     if announced is not None and come != announced:
@@ -248,10 +252,3 @@ def _looks_like_a_page(piece: bytes, told: Described) -> bool:
     begins = piece[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     is_text = told.media_type.startswith("text/") or told.media_type == ANY_TYPE
     return not is_text and begins.startswith((b"<!doctype html", b"<html"))
-
-
-def _login(what: str) -> str:
-    return (
-        f"{what}: Slack asks for a log-in in its place. Does the app have the scope files:read, and "
-        "is the bot in the channel?"
-    )

@@ -263,6 +263,8 @@ class Core:
             event["channel_type"] = self.world.kind(channel)
             if not event.get("subtype"):
                 event["client_msg_id"] = f"client-{event['ts']}"
+        elif event.get("files"):
+            event["files"] = [{**_FILE, **one} for one in event["files"]]
         if team not in {each.team for each in self.world.installs}:
             event |= {"user_team": team, "source_team": team}
         thread = event.get("thread_ts")
@@ -291,4 +293,6 @@ class Core:
         return self.install
 
 
+_FILE: Final = {"media_display_type": "unknown", "permalink_public": ""}
+"""What Slack tells of a file that somebody brings with a mention, beside what local-slack does."""
 _FEEDS: Final = {"channel": "channels", "group": "groups", "im": "im"}
