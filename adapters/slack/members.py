@@ -76,7 +76,10 @@ class SlackMembers:
             return False
 
     async def is_in_group(self, group: Subject, who: Speaker) -> bool:
-        """Whether they are in a user group, `S01` or `T01:S01`. Raises as `is_member`."""
+        """Whether they are in a user group, `S01` or `T01:S01`. Raises as `is_member`.
+
+        A guest in it counts: whoever made the group has listed them.
+        """
         named, _, id = group.id.rpartition(":")
         team, user = user_of(who.id)
         given = named or group.workspace

@@ -17,7 +17,7 @@ from adapters.slack.errors import UNSAID_S
 
 MINUTE_S: Final = 60.0
 TIERS: Final[Mapping[str, int]] = {
-    "conversations.list": 20, "users.list": 20, "usergroups.list": 20,
+    "conversations.list": 20, "users.list": 20, "usergroups.list": 20, "usergroups.users.list": 20,
     "chat.delete": 50, "conversations.history": 50, "conversations.replies": 50,
     "conversations.info": 50, "conversations.open": 50, "conversations.join": 50,
     "reactions.add": 50, "reactions.remove": 50, "users.lookupByEmail": 50,
