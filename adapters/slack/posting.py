@@ -10,27 +10,25 @@ Rule 5: what can be edited no more is said once more, in a new message, and afte
 """
 
 import asyncio
-import hashlib
-import json
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
-from adapters.slack import finding, render
+from adapters.slack import finding, render, wording
 from adapters.slack.blocks import Dialect
 from adapters.slack.calling import Calls, Json
 from adapters.slack.ephemeral import Ephemeral, WayBack, is_direct
 from adapters.slack.errors import GONE, MISFIT, NOT_IN_ROOM, NotPermitted
-from adapters.slack.ids import message_id, parted, ts_of, user_of
+from adapters.slack.ids import message_id, parted, ts_of
 from adapters.slack.pace import Pace
 from adapters.slack.payloads import text_of
 from adapters.slack.people import Directory
 from adapters.slack.render import Message, Words
-from adapters.slack.richtext import Block
 from adapters.slack.upload import Upload, Uploads, of_attachment, of_bytes
+from adapters.slack.wording import WHOLE, Make, digest_of, is_in_place, is_status, rare_in
 from bot.errors import HeadwayError, Refused, Wait
 from bot.ports.chat import Outgoing, Place, Shape
 from bot.ports.files import Files
@@ -39,15 +37,8 @@ log = logging.getLogger(__name__)
 
 K = TypeVar("K")
 V = TypeVar("V")
-Make = Callable[[Dialect], Message]
 
-WHOLE: Final = "result.md"
-"""The file with a text that no message can hold."""
-STATUS: Final = ":status:"
-"""What the key of a status message has, and no other's."""
 REMEMBERED: Final = 4_096
-RARE: Final = frozenset({"markdown", "plan", "table"})
-"""Blocks that not every workspace takes."""
 WHAT: Final = "The message cannot be sent"
 
 
@@ -107,7 +98,7 @@ class SlackPosting:
             if message.edits:
                 return await self._edit(message)
             if message.only_for and not is_direct(place):
-                said = await self._message(message, message.shape, Dialect.RICH)
+                said = wording.single(message, message.shape, self._words)
                 return await self._ephemeral.tell(place, message.only_for, message.answers, said)
             return await self._post(message)
 
@@ -163,9 +154,9 @@ class SlackPosting:
         answer = await self._in_dialects(place, make, lambda said: self._entered(message, said, of))
         id = message_id(text_of(answer.get("channel")) or place.room, text_of(answer.get("ts")))
         parted(id)
-        if _is_status(message):
+        if is_status(message):
             self._pace.edited(id)
-            _keep(self._shown, id, _digest(make(Dialect.WHOLE)))
+            _keep(self._shown, id, digest_of(make(Dialect.WHOLE)))
         self.said(place)
         return id
 
@@ -203,13 +194,13 @@ class SlackPosting:
         )
 
     async def _edit(self, message: Outgoing) -> str:
-        id, place, is_status = message.edits, message.place, _is_status(message)
+        id, place, is_one = message.edits, message.place, is_status(message)
         parted(id)
         make, uploads = await self._contents(message)
-        digest = _digest(make(Dialect.WHOLE))
-        if _is_in_place(message) and self._shown.get(id) == digest:
+        digest = digest_of(make(Dialect.WHOLE))
+        if is_in_place(message) and self._shown.get(id) == digest:
             return id
-        wait_s = self._pace.status_s(place.workspace, id) if is_status else 0.0
+        wait_s = self._pace.status_s(place.workspace, id) if is_one else 0.0
         if wait_s > 0:
             raise Wait("The status was told a moment ago.", retry_after_s=wait_s)
         try:
@@ -219,7 +210,7 @@ class SlackPosting:
             if error.code not in GONE:
                 raise
             return await self._again(message)
-        if is_status:
+        if is_one:
             self._pace.edited(id)
         _keep(self._shown, id, digest)
         if uploads:
@@ -278,15 +269,15 @@ class SlackPosting:
         try:
             await self._posted(line, with_line, 1)
             if WHOLE in lost and shape.options:
-                short = replace(_excerpt(shape, render.EXCERPTS[1], self._words), options=())
-                said = await self._message(message, short, Dialect.RICH)
+                short = wording.excerpt(shape, render.EXCERPTS[1], self._words)
+                said = wording.single(message, replace(short, options=()), self._words)
                 await self._updated(replace(message, edits=id), said, 1)
         except HeadwayError as error:
             log.warning("That files of %s are not there cannot be told: %s", message.key, error)
 
     async def _in_dialects(self, place: Place, make: Make, call: Callable[[Message], Any]) -> Json:
         """Send it in the richest blocks that are taken."""
-        known = (place.workspace, _rare(make(Dialect.WHOLE).blocks))
+        known = (place.workspace, rare_in(make(Dialect.WHOLE).blocks))
         dialect = self._dialects.get(known, Dialect.WHOLE)
         while True:
             try:
@@ -302,53 +293,10 @@ class SlackPosting:
             return answer
 
     async def _contents(self, message: Outgoing) -> tuple[Make, list[Upload]]:
-        """How to make the message's own text and blocks, and the files that go with it."""
-        origin = await self._link(message)
-        files = [of_attachment(file, self._files) for file in message.files]
-        for shape, is_cut in self._shapes(message):
-            made = self._maker(message, shape, origin)
-            if made(Dialect.WHOLE).fits:
-                whole = [of_bytes(WHOLE, message.shape.body.encode(errors="replace"))]
-                return made, [*(whole if is_cut else []), *files]
-        raise Refused("What is to be said is too long for Slack.", code="msg_too_long")
-
-    def _shapes(self, message: Outgoing) -> Iterator[tuple[Shape, bool]]:
-        """The shapes that may fit, best first, and whether the whole goes along as a file."""
-        shape = message.shape
-        if _is_in_place(message):
-            yield from ((render.shortened(shape, most), False) for most in render.BRIEF)
-            return
-        if len(shape.body) <= render.WHOLE_MOST:
-            yield shape, False
-        yield from ((_excerpt(shape, most, self._words), True) for most in render.EXCERPTS)
-
-    async def _message(self, message: Outgoing, shape: Shape, dialect: Dialect) -> Message:
-        """A message of one person's, or one that stands for another: no file goes with it."""
-        for most in (render.WHOLE_MOST, *render.EXCERPTS):
-            made = self._maker(message, render.shortened(shape, most), "")(dialect)
-            if made.fits:
-                return made
-        raise Refused("What is to be said is too long for Slack.", code="msg_too_long")
-
-    def _maker(self, message: Outgoing, shape: Shape, origin: str) -> Make:
-        is_calling = not (message.silent or message.edits)
-        called = [user for id in shape.mentions if (user := _user(id))] if is_calling else []
-        made: dict[Dialect, Message] = {}
-
-        def draw(one: Shape, dialect: Dialect) -> Message:
-            return render.message(
-                one, self._words, called=called, is_status=_is_status(message), origin=origin,
-                dialect=dialect,
-            )  # fmt: skip
-
-        def make(dialect: Dialect) -> Message:
-            if dialect not in made:
-                drawn = draw(shape, dialect)
-                short = render.shortened(shape, render.EXCERPTS[1])
-                made[dialect] = drawn if drawn.fits or not dialect else draw(short, dialect)
-            return made[dialect]
-
-        return make
+        """How it is said, and the files that go with it."""
+        make, is_cut = wording.made(message, self._words, await self._link(message))
+        whole = [of_bytes(WHOLE, message.shape.body.encode(errors="replace"))] if is_cut else []
+        return make, [*whole, *(of_attachment(file, self._files) for file in message.files)]
 
     async def _link(self, message: Outgoing) -> str:
         """The address of the message that it goes back to; none where Slack gives none."""
@@ -365,44 +313,9 @@ class SlackPosting:
         return text_of(answer.get("permalink"))
 
 
-def _excerpt(shape: Shape, most: int, words: Words) -> Shape:
-    """The shape with its first paragraph; a call that is asked about with the hash of the whole."""
-    short = render.excerpt(shape, most, WHOLE, words)
-    if not shape.options:
-        return short
-    digest = hashlib.sha256(shape.body.encode(errors="replace")).hexdigest()
-    return replace(short, notes=(*short.notes, f"SHA-256 `{digest}`"))
-
-
 def _keep(book: OrderedDict[K, V], key: K, value: V) -> None:
     """Note it as the newest; of too many the oldest are forgotten."""
     book.pop(key, None)
     book[key] = value
     while len(book) > REMEMBERED:
         book.popitem(last=False)
-
-
-def _rare(blocks: Sequence[Block]) -> frozenset[str]:
-    return frozenset(str(block["type"]) for block in blocks) & RARE
-
-
-def _digest(said: Message) -> str:
-    text = json.dumps([said.text, said.blocks], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _user(id: str) -> str:
-    """The user of a speaker's id; empty for who is not of Slack."""
-    try:
-        return user_of(id)[1]
-    except Refused:
-        return ""
-
-
-def _is_status(message: Outgoing) -> bool:
-    return message.silent and STATUS in message.key
-
-
-def _is_in_place(message: Outgoing) -> bool:
-    """Whether it is a status or a card, of which only a few lines are shown."""
-    return _is_status(message) or (message.silent and bool(message.edits))

@@ -202,15 +202,21 @@ def _foot(shape: Shape, figures: Sequence[str], words: Words, origin: str) -> li
     small = SEPARATOR.join(_line(fact, FACT_MOST) for fact in figures if fact)
     origins = [mrkdwn.link(origin, words.origin)] if origin else []
     lines = [*([small] if small else []), *notes, *origins]
-    return [*found, kit.context(*lines)] if lines else found
+    # One below the other: beside one another they would be columns.
+    return [*found, kit.context(kit.cut_escaped("\n".join(lines)))] if lines else found
 
 
 def _acts(shape: Shape) -> list[Block]:
     """Buttons of the options, then the others."""
-    spoken = " ".join(part for part in (shape.word, shape.goal) if part)
+    spoken = " ".join(part for part in (shape.word, *shape.facts[:1]) if part and shape.word)
+    are_listed = _are_listed(shape.options)
     is_choice = len(shape.options) == 2 and all(one.verb for one in shape.buttons)
     offered: list[tuple[str, str, str]] = [
-        (str(n), _plain(option), ("primary", "danger")[n - 1] if is_choice else "")
+        (
+            str(n),
+            f"{n}. {_plain(option)}" if are_listed else option,
+            ("primary", "danger")[n - 1] if is_choice else "",
+        )
         for n, option in enumerate(shape.options[:OPTIONS_MOST], 1)
     ]
     offered += [(one.verb, one.label, _style(one.verb)) for one in shape.buttons]

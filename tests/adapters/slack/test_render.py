@@ -111,7 +111,7 @@ def test_every_button_says_its_verb_and_is_read_aloud_with_its_goal() -> None:
 
     presses = [press_of(one["value"]) for one in acts]
     assert [press.verb for press in presses if press] == ["pause", "stop", "trace"]
-    assert acts[0]["accessibility_label"] == "Pause: Working g12"
+    assert acts[0]["accessibility_label"] == "Pause: Working G12"
     assert len({one["action_id"] for one in acts}) == len(acts)
 
 
