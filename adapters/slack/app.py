@@ -125,7 +125,7 @@ class App:
     async def _enveloped(self, envelope: Mapping[str, Any], turn: Turn) -> Json | None:
         request = self._request(envelope.get("payload"))
         if request is None:
-            self._line.leave(turn)
+            self._line.end(turn)
             return {}
         response = await self._dispatched(request, turn)
         if response.status != 200:
@@ -141,7 +141,7 @@ class App:
         try:
             return await self.bolt.async_dispatch(request)
         finally:
-            self._line.leave(turn)
+            self._line.end(turn)
 
     def _request(self, payload: object) -> AsyncBoltRequest | None:
         """A payload as Bolt takes it; None where it is of no kind: Bolt asks the fields of anything."""

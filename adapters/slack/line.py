@@ -5,7 +5,7 @@ Rule 1: whoever stands in line stores after those in front of him: what is looke
         up none of its later ones for longer than that look-up takes.
 Rule 2: all that is ready together is stored in one transaction. If that fails, each is tried alone: what
         cannot be stored keeps nobody else from it.
-Rule 3: so many stand in line, and no more: the next waits outside, or is sent away.
+Rule 3: so many are inside, in line or done with it, and no more: the next waits outside, or is sent away.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ class Turn:
     arrivals: tuple[Arrival, ...] = ()
     is_ready: bool = False
     is_gone: bool = False
+    is_over: bool = False
 
 
 class Line:
@@ -37,17 +38,18 @@ class Line:
     def __init__(self, receive: Receive, most: int = MOST) -> None:
         self._receive, self._most = receive, most
         self._turns: deque[Turn] = deque()
+        self._inside = 0
         self._storing: asyncio.Task[None] | None = None
         self._room = asyncio.Event()
         self._room.set()
 
     def __len__(self) -> int:
-        return len(self._turns)
+        return self._inside
 
     @property
     def is_full(self) -> bool:
         """Whether nobody can be taken in."""
-        return len(self._turns) >= self._most
+        return self._inside >= self._most
 
     async def has_room(self) -> None:
         """Wait until somebody can be taken in."""
@@ -56,8 +58,9 @@ class Line:
             await self._room.wait()
 
     def enter(self) -> Turn:
-        """A place at the end; `leave` it whatever happens."""
+        """A place at the end; `end` it whatever happens."""
         turn = Turn(asyncio.get_running_loop().create_future())
+        self._inside += 1
         self._turns.append(turn)
         return turn
 
@@ -77,6 +80,15 @@ class Line:
             turn.is_gone = True
             self._look()
 
+    def end(self, turn: Turn) -> None:
+        """Leave, and make room for somebody else."""
+        self.leave(turn)
+        if not turn.is_over:
+            turn.is_over = True
+            self._inside -= 1
+        if not self.is_full:
+            self._room.set()
+
     async def close(self) -> None:
         """Wait for what is being stored; what comes later is not."""
         while self._storing is not None:
@@ -90,8 +102,6 @@ class Line:
     def _drop_gone(self) -> None:
         while self._turns and self._turns[0].is_gone:
             self._turns.popleft()
-        if not self.is_full:
-            self._room.set()
 
     async def _store_all(self) -> None:
         try:

@@ -219,17 +219,13 @@ class _Socket:
 
     async def greeted(self) -> None:
         """Wait for Slack's `hello`. Raises Wait where the socket ends before."""
-        waiting = asyncio.create_task(self._is_greeted.wait())
-        await asyncio.wait((waiting, self.reading), return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
+        await self._until(self._is_greeted)
         if not self._is_greeted.is_set():
             raise Wait("Slack closed a socket as soon as it was open. It is tried again.")
 
     async def ended(self) -> str:
         """Wait until Slack wants it back or it has broken; Slack's reason, or empty."""
-        waiting = asyncio.create_task(self._is_ending.wait())
-        await asyncio.wait((waiting, self.reading), return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
+        await self._until(self._is_ending)
         return self._why
 
     async def close(self) -> None:
@@ -250,6 +246,15 @@ class _Socket:
                 await self._wire.close()
         except (TimeoutError, aiohttp.ClientError, OSError):
             log.debug("A socket did not close in peace.")
+
+    async def _until(self, event: asyncio.Event) -> None:
+        """Wait for it, or for the end of what is read."""
+        waiting = asyncio.create_task(event.wait())
+        try:
+            await asyncio.wait((waiting, self.reading), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
 
     async def _read(self) -> None:
         try:

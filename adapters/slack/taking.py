@@ -184,7 +184,7 @@ class Taking:
         try:
             await self._line.store(turn, message)
         finally:
-            self._line.leave(turn)
+            self._line.end(turn)
 
 
 async def _soon(asked: Awaitable[T], limit_s: float) -> T | None:

@@ -62,6 +62,9 @@ async def test_who_leaves_lets_those_behind_pass() -> None:
     await asyncio.sleep(0)
     line.leave(first)
     await waiting
+    line.end(first)
+    line.end(first)
+    line.end(second)
 
     assert (store.stored, len(line)) == (["b"], 0)
 
@@ -130,7 +133,7 @@ async def test_who_goes_away_while_it_is_stored_lets_it_be_stored() -> None:
     await asyncio.sleep(0.01)
     storing.cancel()
     await asyncio.gather(storing, return_exceptions=True)
-    line.leave(turn)
+    line.end(turn)
     store.gate.set()
     await line.close()
 
@@ -144,7 +147,7 @@ async def test_so_many_stand_in_line_and_the_next_waits_outside() -> None:
     waiting = asyncio.create_task(line.has_room())
     await asyncio.sleep(0.01)
     was_let_in = waiting.done()
-    line.leave(first)
+    line.end(first)
     await asyncio.wait_for(waiting, 1)
 
     assert not was_let_in
@@ -166,7 +169,7 @@ def test_whoever_is_ready_when_and_leaves_when_the_order_holds(
                 if has_something:
                     await line.store(turn, message(str(number)))
             finally:
-                line.leave(turn)
+                line.end(turn)
 
         turns = [line.enter() for _ in plan]
         await asyncio.gather(
