@@ -17,6 +17,7 @@ from typing import Final
 from sqlalchemy import bindparam, delete, select
 
 from adapters.store import queries
+from adapters.store.forgotten import overwriting
 from adapters.store.readers import Readers
 from adapters.store.secrets import NoKeys, drop_sealed, open_sealed, put_sealed, read_opened
 from adapters.store.statements import Reader, Row
@@ -115,8 +116,9 @@ class StoreInstalls:
         """Erase its tokens and itself; False where there is none."""
 
         def job(tx: Transaction) -> bool:
-            for name in _names(network, workspace):
-                drop_sealed(tx, "token", name)
+            with overwriting(tx):
+                for name in _names(network, workspace):
+                    drop_sealed(tx, "token", name)
             return tx.run(_ERASE, of_network=network, of_workspace=workspace) > 0
 
         return await self._writer.do(job)

@@ -20,11 +20,11 @@ from adapters.store.postgres import (
 from bot.errors import IllegalMove, Refused, StoreBusy, StoreUnusable
 from bot.goals.events import NoteLeft
 from bot.goals.limits import LIMITS
-from bot.ports.chat import Place
+from bot.ports.chat import Incoming, Place, Reacted, Unreacted
 from tests.adapters.store.clocks import HandClock
 from tests.adapters.store.conftest import SHIFTED, ShiftedTime
 from tests.contracts.journal import JournalContract
-from tests.contracts.stores import Bed
+from tests.contracts.stores import ANN, Bed
 from tests.peers.cutproxy import CutProxy, cut_proxy
 from tests.peers.postgres import PORT, Postgres
 
@@ -207,6 +207,28 @@ async def test_what_a_dead_process_was_sending_in_any_workspace_is_looked_up(
     assert [(one.key, one.state) for one in due] == [
         ("slack.T01", "unknown"), ("slack.T02", "unknown"),
     ]  # fmt: skip
+
+
+async def test_what_two_processes_hear_at_once_is_stored_once(
+    bed: Bed, postgres: Postgres, database: str, tmp_path: Path
+) -> None:
+    url = postgres.url(database, options=SHIFTED)
+    place, card = Place("slack", "T01", "C01"), "C01:1.1"
+    put = Reacted("sign", place, ANN, "🎯", card, 2.0)
+    undone = Unreacted(place, ANN, "🎯", card, 3.0)
+    filled = Incoming(
+        "form:1", place, ANN, "do it", 4.0, via="form", form=(("act", "start"),),
+        way_back="https://hooks.example/1",
+    )  # fmt: skip
+    await bed.inbox.receive_all((put,))
+    async with open_store(url, clock=HandClock(), limits=LIMITS, state_dir=tmp_path) as second:
+        await asyncio.gather(
+            *(one.inbox.receive_all((undone, filled)) for one in (bed.ports, second) for _ in "12")
+        )
+
+    waiting = [row.message for row in await bed.inbox.waiting()]
+    assert [one.id for one in waiting] == ["reacted:sign", "removed:sign", "form:1"]
+    assert waiting[2] == filled
 
 
 async def test_of_several_processes_one_takes_the_charge_and_one_uses_the_state(
