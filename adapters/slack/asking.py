@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.slack.calling import proxy_for
 from adapters.slack.errors import translated
-from adapters.slack.payloads import fields, is_yes, text_of, user_id
+from adapters.slack.ids import at_of
+from adapters.slack.payloads import channel_of, fields, is_yes, rows, text_of, ts, user_id
 
 LIMIT_S: Final = 15.0
 
@@ -117,6 +119,67 @@ async def socket_address(api_url: str, app_token: str) -> str:
                 "apps.connections.open", headers=_with(app_token)
             )
     return text_of(fields(answer.data).get("url"))
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A channel that the bot is in."""
+
+    id: str
+    name: str
+    kind: str
+    """As the event of what is said there is called: `message.channels`, `message.groups` ..."""
+
+
+async def channels_of(api_url: str, token: str, *, most: int = 200) -> tuple[Channel, ...]:
+    """The first channels that the bot is in, none archived. Raises as `whose`, and NotPermitted."""
+    form = {"types": "public_channel,private_channel", "exclude_archived": "true"}
+    with translated("The bot's channels cannot be asked"):
+        async with asyncio.timeout(LIMIT_S):
+            answer: Any = await web_client(api_url).api_call(
+                "users.conversations", headers=_with(token), data={**form, "limit": most}
+            )
+    return tuple(
+        Channel(id, text_of(row.get("name")), _kind(row))
+        for row in rows(fields(answer.data).get("channels"), most)
+        if (id := channel_of(row.get("id")))
+    )
+
+
+async def last_said(api_url: str, token: str, channel: str) -> float | None:
+    """When a person last said something in a channel, of the newest few messages. Raises as `whose`."""
+    with translated("What was said cannot be asked"):
+        async with asyncio.timeout(LIMIT_S):
+            answer: Any = await web_client(api_url).api_call(
+                "conversations.history",
+                headers=_with(token),
+                data={"channel": channel, "limit": 10},
+            )
+    said = [
+        at_of(stamp)
+        for row in rows(fields(answer.data).get("messages"), 10)
+        if (stamp := ts(row.get("ts"))) and not row.get("subtype") and not row.get("bot_id")
+    ]
+    return max(said, default=None)
+
+
+async def answers_at(url: str) -> int | None:
+    """The status with which our own listener answers at an address; None: somebody else does.
+
+    Raises:
+        Wait: nobody does.
+    """
+    with translated(f"{url} is not reached"):
+        async with (
+            asyncio.timeout(LIMIT_S),
+            aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
+            session.post(url, data=b"{}", proxy=proxy_for(url), allow_redirects=False) as answer,
+        ):
+            return answer.status if answer.headers.get("Server") == "headway" else None
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    return "message.groups" if row.get("is_private") is True else "message.channels"
 
 
 def _with(token: str) -> dict[str, str]:

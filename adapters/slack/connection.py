@@ -33,6 +33,7 @@ from adapters.slack.posting import SlackPosting
 from adapters.slack.render import Words
 from adapters.slack.room_names import RoomNames
 from adapters.slack.signs import SlackSigns
+from adapters.slack.subscribed import Subscribed
 from adapters.slack.tokens import Tokens
 from bot.ports.chat import Network, Outgoing, Place, Receive, Speaker
 from bot.ports.clock import Clock
@@ -137,6 +138,7 @@ class SlackChat:
         )  # fmt: skip
         self._posting.said = self._signs.said
         self._leaving = Leaving(kept.tokens, kept.api_url, kept.clock.now)
+        self.subscribed = Subscribed()
         authorize = InstallAuthorize(kept.tokens)
         self._listening = SlackListening(
             Ear(), self.calls, kept.tokens, authorize, kept.clock, sentences.hear, way
@@ -244,13 +246,17 @@ class SlackChat:
             message=self._history.message,
             workspace_of=partial(self._kept.ways_back.workspace_of, NETWORK),
             room_name=self._names.name,
-            on_event=overhearing.on_event,
+            on_event=self._event,
             on_left=self._left,
             on_profile=self._profile,
             on_home=wishes.looks,
             windows=wishes.windows,
             prompts=lambda: self._sentences.prompts,
         )
+
+    def _event(self, workspace: str, event: Json) -> None:
+        self.subscribed.note(event, self._kept.clock.now())
+        self._overhearing.on_event(workspace, event)
 
     async def _left(self, body: Json, receive: Receive) -> None:
         await self._leaving.event(body, receive)

@@ -24,6 +24,7 @@ from bot.doctor.size import size
 from bot.errors import HeadwayError
 from bot.settings import Settings, read_settings
 from bot.wiring.matrix_account import is_set_up
+from bot.wiring.names import has_slack
 
 QUICK_S: Final = 10.0
 MODEL_S: Final = 20.0
@@ -116,6 +117,7 @@ def examined(
             "rooms",
             "people",
             "matrix",
+            "slack",
             "sandbox",
             "model",
             "prices",
@@ -141,6 +143,7 @@ def _checks(settings: Settings) -> tuple[Check, ...]:
         Check("rooms", lambda: rooms.reached(settings)),
         Check("people", lambda: rooms.people(settings)),
         *_matrix(settings),
+        *_slack(settings),
         Check("sandbox", lambda: sandbox.works(settings), MODEL_S),
         Check("model", lambda: model.answers(settings), MODEL_S),
         Check("prices", lambda: model.prices(settings)),
@@ -162,6 +165,28 @@ def _matrix(settings: Settings) -> tuple[Check, ...]:
         "matrix sync": matrix.sync,
         "matrix rooms": matrix.rooms,
         "matrix people": matrix.people,
+    }
+    return tuple(Check(name, partial(look, settings), MODEL_S) for name, look in looks.items())
+
+
+def _slack(settings: Settings) -> tuple[Check, ...]:
+    """The same of Slack."""
+    # So does slack_sdk.
+    if not has_slack(settings):
+        return (Check("slack", lambda: rooms.no_slack(settings)),)
+    from bot.doctor import slack, slack_heard
+
+    looks = {
+        "slack": slack.app,
+        "slack token": slack.tokens,
+        "slack scopes": slack.scopes,
+        "slack reached": slack.reached,
+        "slack clock": slack.clock,
+        "slack app": slack.apps,
+        "slack hearing": slack_heard.hearing,
+        "slack events": slack_heard.events,
+        "slack rooms": slack.rooms,
+        "slack people": slack.people,
     }
     return tuple(Check(name, partial(look, settings), MODEL_S) for name, look in looks.items())
 

@@ -62,6 +62,21 @@ def no_matrix(settings: Settings) -> str:
     return "not set up; `headway matrix login` does"
 
 
+def no_slack(settings: Settings) -> str:
+    """What is said of Slack where no app is named."""
+    given = [
+        name
+        for name in ("slack_app_token", "slack_signing_key", "slack_client_key")
+        if getattr(settings, name).get_secret_value()
+    ]
+    if given:
+        raise warning(
+            f"Slack has settings ({', '.join(given)}), and no app: give slack_bot_token, or for installs by "
+            "OAuth slack_client_id; or run `headway init`."
+        )
+    return "not set up; `headway init` does"
+
+
 async def _register(settings: Settings) -> Register:
     async with reading(settings) as store:
         return await store.people.register()

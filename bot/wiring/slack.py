@@ -22,6 +22,7 @@ from bot.ports.windows import Windows
 from bot.wiring.charge import RENEW_S, Keeper, while_held
 from bot.wiring.ground import Ground
 from bot.wiring.slack_app import check_usable, open_doors, tokens_of
+from bot.wiring.slack_desk import SlackSight
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,7 @@ class Slack:
 
     chat: SlackChat
     keeper: Keeper
+    sight: SlackSight
 
     def allowed(self, allow_list: AllowList) -> None:
         """Go by this list."""
@@ -109,7 +111,7 @@ def build_slack(ground: Ground) -> Slack:
         texts=texts, redactor=ground.redactor, clock=ground.clock,
         is_served=lambda: charge.is_held,
     )  # fmt: skip
-    return Slack(chat, keeper)
+    return Slack(chat, keeper, SlackSight(lambda: tokens.troubles, chat.subscribed.last))
 
 
 def sentences(texts: Texts) -> Sentences:

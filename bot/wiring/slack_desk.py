@@ -1,6 +1,7 @@
 """What other commands may ask about the Slack app: who serves it; to forget a workspace."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.ports.chat import Place, Receive, RoomLost, Speaker
@@ -14,6 +15,16 @@ def _none() -> Mapping[str, str]:
     return {}
 
 
+@dataclass(slots=True)
+class SlackSight:
+    """What the part that serves the app can say of it; filled once that is built."""
+
+    troubles: Callable[[], Mapping[str, str]] = _none
+    """Of workspaces, why their tokens are not renewed: `Tokens.troubles`."""
+    heard: dict[str, float] = field(default_factory=dict)
+    """When each kind of event came last: `Subscribed.last`."""
+
+
 class SlackDesk:
     """Answers requests about the app."""
 
@@ -23,18 +34,24 @@ class SlackDesk:
         receive: Receive,
         clock: Clock,
         charge: Charge | None = None,
-        troubles: Callable[[], Mapping[str, str]] = _none,
+        sight: SlackSight | None = None,
     ) -> None:
-        """`charge`: None in a command that serves nothing; `troubles`: of workspaces, as Tokens has them."""
+        """`charge`: None in a command that serves nothing."""
         self._installs, self._receive, self._clock = installs, receive, clock
-        self._charge, self._troubles = charge, troubles
+        self._charge, self._sight = charge, sight or SlackSight()
+        self._since = clock.now()
 
     async def __call__(self, request: Request) -> dict[str, Any] | None:
         """The answer; None for a request about something else."""
         match request:
             case {"do": "slack.status"}:
                 serves = self._charge is not None and self._charge.is_held
-                return {"serves": serves, "troubles": dict(self._troubles())}
+                return {
+                    "serves": serves,
+                    "since": self._since,
+                    "troubles": dict(self._sight.troubles()),
+                    "heard": dict(self._sight.heard),
+                }
             case {"do": "slack.forget", "workspace": str(workspace)}:
                 return await self._forget(workspace)
             case _:

@@ -126,7 +126,11 @@ def desks(ground: Ground, work: Work, control: Control) -> Answer:
     sealed = SecretDesk(store.secrets, ground.redactor, matrix_account(settings))
     if ground.names.is_shared:
         ground.alarms.add("secrets", sealed.look, LOOK_S)
-    slack = SlackDesk(store.installs, work.screening.receive, ground.clock, ground.names.charge)
+    app = work.connected.slack
+    slack = SlackDesk(
+        store.installs, work.screening.receive, ground.clock, ground.names.charge,
+        app.sight if app else None,
+    )  # fmt: skip
     spoken = with_desks((holding, work.drain, purges, people, slack), control)
     return discreet_answers(with_secrets(sealed, ground.redactor, spoken), ground.redactor)
 
