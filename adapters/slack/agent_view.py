@@ -21,11 +21,10 @@ from adapters.slack.presses import cut
 from bot.errors import HeadwayError, Wait
 from bot.ports.chat import Incoming
 from bot.ports.clock import Clock
+from bot.ports.looking import LOOKED_AT
 
 log = logging.getLogger(__name__)
 
-LOOKED_AT: Final = "looked_at"
-"""Name of the field with the channel that somebody had before them; its id and, where known, `#name`."""
 KEPT_S: Final = 900.0
 PEOPLE_MOST: Final = 10_000
 PROMPTS_MOST: Final = 4

@@ -26,6 +26,7 @@ from bot.goals.limits import ASK_BUDGET
 from bot.goals.money import Budget
 from bot.ports.chat import Place
 from bot.ports.journal import Applied, Content
+from bot.ports.looking import with_looked_at
 from bot.ports.mail import Thread
 
 ROOT_CHARS: Final = 300
@@ -60,7 +61,7 @@ class Starting:
         self.refuse_where_off(heard)
         if await self._is_shut_out(heard):
             return
-        place = heard.message.place
+        place, objective = heard.message.place, with_looked_at(objective, heard.message)
         thread = await self._thread(heard, under)
         if thread.goal and not place.thread:
             if not heard.room.threads:
@@ -75,7 +76,7 @@ class Starting:
         """An ordinary turn; its answer is posted when it ends."""
         if await self._is_shut_out(heard):
             return
-        content = Content(text, heard.person, heard.of)
+        content = with_looked_at(Content(text, heard.person, heard.of), heard.message)
         thread = await self._thread(heard)
         opened = self.opened(heard, thread, content, ASK_BUDGET)
         await self.open(heard, replace(opened, kind="ask"), content)
