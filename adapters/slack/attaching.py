@@ -33,6 +33,8 @@ MOST: Final = 20
 """Files of one message."""
 KEPT: Final = 500
 """Messages whose files are remembered, for when they are told of again."""
+GOOD_S: Final = 1800.0
+"""What was fetched before and is named by nothing may soon be deleted: it is fetched anew."""
 
 Fetch = Callable[[str, Json], Awaitable[Attachment]]
 """(workspace, file): as `Media.fetch`."""
@@ -50,7 +52,7 @@ class Attaching:
     ) -> None:
         self._fetch, self._clock = fetch, clock
         self._is_heard, self._unfetched = is_heard, unfetched
-        self._given: OrderedDict[str, asyncio.Task[Given]] = OrderedDict()
+        self._given: OrderedDict[str, tuple[float, asyncio.Task[Given]]] = OrderedDict()
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def with_files(self, message: Incoming, files: Sequence[Json]) -> Incoming:
@@ -61,12 +63,7 @@ class Attaching:
         """
         if not files or not await self._is_heard(message.place, message.speaker):
             return message
-        task = self._given.get(message.id)
-        if task is None or task.cancelled():
-            name = f"files of {message.id}"
-            task = asyncio.create_task(self._all(message, files), name=name)
-            self._given[message.id] = task
-            self._forget()
+        task = self._task(message, files)
         # Who gives up waiting takes them from nobody else.
         attached, notes = await asyncio.shield(task)
         text = "\n\n".join(filter(None, (message.text, "\n".join(notes))))
@@ -74,10 +71,20 @@ class Attaching:
 
     async def close(self) -> None:
         """Give up what is under way."""
-        tasks = list(self._given.values())
+        tasks = [task for _, task in self._given.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _task(self, message: Incoming, files: Sequence[Json]) -> "asyncio.Task[Given]":
+        now = self._clock.now()
+        at, task = self._given.get(message.id, (0.0, None))
+        if task is None or task.cancelled() or now - at > GOOD_S:
+            name = f"files of {message.id}"
+            task = asyncio.create_task(self._all(message, files), name=name)
+            self._given[message.id] = now, task
+            self._forget()
+        return task
 
     async def _all(self, message: Incoming, files: Sequence[Json]) -> Given:
         until = self._clock.now() + FETCH_S
@@ -112,5 +119,5 @@ class Attaching:
 
     def _forget(self) -> None:
         for id in list(self._given)[: max(len(self._given) - KEPT, 0)]:
-            if self._given[id].done():
+            if self._given[id][1].done():
                 del self._given[id]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adapters.slack.attaching import KEPT, MOST, TRIES, Attaching
+from adapters.slack.attaching import GOOD_S, KEPT, MOST, TRIES, Attaching
 from bot.errors import BadInput, HeadwayError, Refused, Wait
 from bot.ports.attached import not_taken
 from bot.ports.chat import Attachment, Incoming, Place, Speaker
@@ -41,11 +41,16 @@ def fetches() -> Fetches:
 
 
 @pytest.fixture
-def attaching(fetches: Fetches) -> Attaching:
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def attaching(fetches: Fetches, clock: HandClock) -> Attaching:
     async def is_heard(place: Place, speaker: Speaker) -> bool:
         return speaker == ANN
 
-    return Attaching(fetches, HandClock(), is_heard=is_heard, unfetched=not_taken)
+    return Attaching(fetches, clock, is_heard=is_heard, unfetched=not_taken)
 
 
 def message(text: str = "Look", speaker: Speaker = ANN, id: str = "C01GEN:1.000001") -> Incoming:
@@ -124,6 +129,17 @@ async def test_a_message_that_is_told_of_twice_is_fetched_once(
 
     assert first == second == later
     assert fetches.asked == ["a.txt"]
+
+
+async def test_what_was_fetched_long_ago_is_fetched_anew(
+    attaching: Attaching, fetches: Fetches, clock: HandClock
+) -> None:
+    await attaching.with_files(message(), files("a.txt"))
+    clock.move(GOOD_S + 1)
+
+    await attaching.with_files(message(), files("a.txt"))
+
+    assert fetches.asked == ["a.txt", "a.txt"]
 
 
 async def test_who_gives_up_waiting_takes_the_files_from_nobody(
