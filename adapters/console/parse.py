@@ -147,7 +147,10 @@ def _sent(line: Posted | Edited) -> dict[str, Any]:
         "thread": line.thread,
         "at": line.at,
         "silent": line.is_silent,
-        "shape": {name: value for name, value in asdict(line.shape).items() if value},
+        # Whoever reads it is in the console's own zone.
+        "shape": {
+            name: value for name, value in asdict(line.shape).items() if value and name != "times"
+        },
     }
 
 

@@ -7,6 +7,7 @@ Rule 3: a button says its verb; a choice that a button cannot hold stands in the
 Rule 4: an act that cannot be taken back is asked about once more in the chat, so no dialog asks, too.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -44,6 +45,7 @@ SHORT_OPTION: Final = 30
 MEASURED: Final = frozenset({"complete"})
 """States whose facts behind the goal's name are small print; those of a status always are."""
 _STATUSES: Final = {"done": "complete", "doing": "in_progress", "dropped": "complete"}
+_CLOCK: Final = re.compile(r"\d{1,2}:\d{2}")
 _PRIMARY: Final = ("resume", "accept", "budget ", "/goal access", "/goal allow")
 _DANGER: Final = ("cancel", "/goal cancel")
 
@@ -147,7 +149,7 @@ def _head(shape: Shape, facts: Sequence[str], called: Sequence[str]) -> str:
             parts.append(calls)
             calls = ""
         else:
-            parts.append(_line(fact, FACT_MOST))
+            parts.append(_timed(_line(fact, FACT_MOST), shape))
     return SEPARATOR.join([*parts, *([calls] if calls else [])])
 
 
@@ -194,12 +196,12 @@ def _plan(shape: Shape) -> Block:
 
 def _foot(shape: Shape, figures: Sequence[str], words: Words, origin: str) -> list[Block]:
     """Notes and figures, small; a note that says what is to be done is none of them."""
-    notes = [_line(note, SMALL_MOST) for note in shape.notes if note]
+    notes = [_timed(_line(note, SMALL_MOST), shape) for note in shape.notes if note]
     found: list[Block] = []
     if notes and not shape.body and shape.word:
         found = [kit.section(kit.cut_escaped("\n".join(notes)))]
         notes = []
-    small = SEPARATOR.join(_line(fact, FACT_MOST) for fact in figures if fact)
+    small = SEPARATOR.join(_timed(_line(fact, FACT_MOST), shape) for fact in figures if fact)
     origins = [mrkdwn.link(origin, words.origin)] if origin else []
     lines = [*([small] if small else []), *notes, *origins]
     # One below the other: beside one another they would be columns.
@@ -277,6 +279,18 @@ def _body(markdown: str) -> str:
 def _line(markdown: str, most: int) -> str:
     """One line of mrkdwn, cut before it is escaped, so that nothing of it is torn."""
     return kit.cut_escaped(mrkdwn.of_line(kit.cut(markdown, most)), 2 * most)
+
+
+def _timed(said: str, shape: Shape) -> str:
+    """The mrkdwn with the moments that it names as each reader's client shows them."""
+    for named, at in shape.times:
+        text = mrkdwn.literal(named)
+        before, found, after = said.partition(text) if text else ("", "", "")
+        is_free = before.count("<") == before.count(">")
+        if found and is_free and at > 0:
+            form = "{time}" if _CLOCK.fullmatch(named) else "{date_short_pretty} {time}"
+            return f"{before}<!date^{int(at)}^{form}|{text}>{after}"
+    return said
 
 
 def _plain(markdown: str) -> str:

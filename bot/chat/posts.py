@@ -162,7 +162,8 @@ def _decision(due: Due, facts: Facts, manner: Manner) -> Shape:
     question, options = asked(decision, due.reason, facts, manner)
     name = texts("mention", name=facts.name(goal.owner, texts))
     key = "decision.deadline.approval" if decision.kind == "approval" else "decision.deadline"
-    deadline = texts(key, time=moment(decision.expires_at, facts.now, manner.zone, texts))
+    expires = moment(decision.expires_at, facts.now, manner.zone, texts)
+    deadline = texts(key, time=expires)
     reminds = (texts("decision.reminder"),) if due.kind == "reminder" else ()
     free = (Button("", texts("button.words")),) if decision.kind == "question" else ()
     return Shape(
@@ -177,6 +178,7 @@ def _decision(due: Due, facts: Facts, manner: Manner) -> Shape:
         mentions=(goal.owner,),
         goal=goal.id,
         state="deciding",
+        times=((expires, decision.expires_at),),
     )
 
 

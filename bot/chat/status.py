@@ -53,6 +53,7 @@ def status(facts: Facts, manner: Manner) -> Shape:
         buttons=(*buttons(manner, *_offered(goal)), details(manner)),
         goal=goal.id,
         state=goal.state,
+        times=_times(facts, manner),
     )
 
 
@@ -120,6 +121,18 @@ def _facts(facts: Facts, manner: Manner) -> tuple[str, ...]:
     most = max(turn, turn - goal.continuations - 1 + goal.allowance)
     since = texts("since", time=clock_time(goal.opened_at, manner.zone))
     return texts("turn_of", turn=turn, most=most), money, since
+
+
+def _times(facts: Facts, manner: Manner) -> tuple[tuple[str, float], ...]:
+    """The moments that the facts name."""
+    goal = facts.goal
+    if goal.is_final:
+        return ()
+    opened = (clock_time(goal.opened_at, manner.zone), goal.opened_at)
+    if goal.wait is None:
+        return (opened,)
+    until = moment(goal.wait.until, facts.now, manner.zone, manner.texts)
+    return (until, goal.wait.until), opened
 
 
 def _now(facts: Facts, manner: Manner) -> str:

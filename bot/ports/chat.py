@@ -257,6 +257,9 @@ class Shape:
     """The goal's state as the message tells it; empty where it tells none."""
     origin: str = ""
     """Id of the message of the same room that it goes back to, as a link where the network has such."""
+    times: tuple[tuple[str, float], ...] = ()
+    """Moments that its facts and notes name, as they name them, and when they are: where the network
+    knows each reader's zone, it shows them in that."""
 
 
 @dataclass(frozen=True, slots=True)

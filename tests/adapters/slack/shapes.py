@@ -11,6 +11,7 @@ WORKING = Shape(
     now="Now: running `pytest`, 2 of 14 failing",
     tasks=(("Reproduce", "done"), ("Cause", "done"), ("Fix", "doing"), ("Docs", "open"), ("Ask", "dropped")),
     buttons=(Button("pause", "Pause"), Button("stop", "Stop"), DETAILS), state="working", goal="g12",
+    times=(("14:05", 1_795_266_300.0),),
 )  # fmt: skip
 COMPLETE = Shape(
     "✅", "Complete", ("G12", "41 min", "9 turns", "$1.12"),
@@ -62,7 +63,7 @@ DECISION = Shape(
     "❓", "Decision 2", ("G12", "@ann"), body="Which branch should carry the fix?",
     options=("main", "release-2"), notes=("No answer by Tue 14:00 CET: the goal stays parked.",),
     buttons=(Button("", "In words"),), mentions=(ANN,), reactions=("1️⃣", "2️⃣"), state="deciding",
-    goal="g12",
+    goal="g12", times=(("Tue 14:00 CET", 1_795_525_200.0),),
 )  # fmt: skip
 APPROVAL = Shape(
     "❓", "Decision 3", ("G12", "@ann"),
