@@ -131,7 +131,8 @@ def discreet_reading(store: Reading, redactor: Redactor) -> Reading:
     parts: dict[str, Any] = {
         field.name: DiscreetReads(getattr(store, field.name), redactor)
         for field in fields(store)
-        if field.name != "secrets"
+        # Whoever asks for these needs the values themselves.
+        if field.name not in ("secrets", "installs")
     }
     return replace(store, **parts)
 

@@ -56,6 +56,8 @@ class KeySlack:
     """Status and answer of a method that fails."""
     skew_s: float = 0.0
     channels: list[dict[str, Any]] = field(default_factory=list)
+    said: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """Messages by channel, newest first."""
     asked: list[str] = field(default_factory=list)
     given: int = 0
 
@@ -81,9 +83,9 @@ class KeySlack:
             return {"ok": False, "error": "invalid_auth" if token else "not_authed"}
         if holder.error:
             return {"ok": False, "error": holder.error}
-        return self._said(method, holder)
+        return self._asked(method, holder, form)
 
-    def _said(self, method: str, holder: Holder) -> dict[str, Any]:
+    def _asked(self, method: str, holder: Holder, form: dict[str, str]) -> dict[str, Any]:
         match method:
             case "auth.test":
                 return {
@@ -103,9 +105,10 @@ class KeySlack:
                 return {"ok": True, "bot": {"id": holder.bot, "app_id": APP}}
             case "users.conversations" | "conversations.list":
                 return {"ok": True, "channels": self.channels}
+            case "conversations.history":
+                return {"ok": True, "messages": self.said.get(form.get("channel", ""), [])}
             case _:
-                pass
-        return {"ok": False, "error": "unknown_method"}
+                return {"ok": False, "error": "unknown_method"}
 
     def _handed_out(self, form: dict[str, str], auth: str) -> dict[str, Any]:
         if auth != f"{CLIENT_ID}:{CLIENT_KEY}":
