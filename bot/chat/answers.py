@@ -34,6 +34,17 @@ def act_of(decision: Decision) -> Act:
             return Act.ACCEPT
 
 
+def by_number(number: int, facts: Facts, manner: Manner) -> Answer | None:
+    """The answer that a card offers under that number, whatever numbers the answers are."""
+    decision = facts.goal.decision
+    if decision is None or decision.answered or not _is_open(facts):
+        return None
+    words = asked(decision, facts.goal.reason, facts, manner)[1]
+    is_question = decision.kind == "question"
+    offered = [Answer(word, is_question or n == 1) for n, word in enumerate(words, 1)]
+    return offered[number - 1] if 1 <= number <= len(offered) else None
+
+
 def exact(text: str, facts: Facts, manner: Manner) -> Answer | None:
     """The answer, when the text is the number or the very words of one."""
     decision = facts.goal.decision

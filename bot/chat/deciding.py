@@ -69,7 +69,7 @@ class Deciding:
         try:
             if not card.is_open:
                 raise Refused("That decision is closed.", code="too_late")
-            answer = answers.exact(word, await self._facts(card.goal), self._desk.manner)
+            answer = self._read(word, await self._facts(card.goal))
             if answer is None:
                 await self._desk.inbox.handled(heard.id)
             elif not await self._takes_words_only(heard, card.decision):
@@ -85,9 +85,11 @@ class Deciding:
             if not card.is_open:
                 raise Refused("That decision is closed.", code="too_late")
             facts = await self._facts(card.goal)
-            answer = answers.exact(text, facts, self._desk.manner)
-            if answer is None and in_words:
-                answer = answers.in_words(text, facts, replies_to_card=True)
+            if in_words:
+                answer = answers.exact(text, facts, self._desk.manner)
+                answer = answer or answers.in_words(text, facts, replies_to_card=True)
+            else:
+                answer = self._read(text, facts)
             if answer is not None:
                 await self._answer(heard, card.goal, answer)
             elif card.decision.kind == "question":
@@ -124,8 +126,14 @@ class Deciding:
         """Whether a text says the answer of that hash to the decision."""
         asked = replace(card.decision, answered=False)
         facts = await self._facts(replace(card.goal, state=State.DECIDING, decision=asked))
-        meant = answers.exact(text, facts, self._desk.manner)
+        meant = self._read(text, facts)
         return answer == content_hash(meant.text if meant else text)
+
+    def _read(self, text: str, facts: Facts) -> answers.Answer | None:
+        """What a sign or a button means: a number is the place of an option, and no option's words."""
+        if text.isascii() and text.isdigit():
+            return answers.by_number(int(text[:9]), facts, self._desk.manner)
+        return answers.exact(text, facts, self._desk.manner)
 
     async def _takes_words_only(self, heard: Heard, decision: Decision) -> bool:
         if decision.kind != "approval":

@@ -47,7 +47,7 @@ class Presses:
         near = await about_goal(self._desk, heard)
         if near.goal is not None and near.goal.reason == "undone":
             await self._gone(heard)
-        elif ours is not None and ours.kind in CARDS and not text.startswith("/"):
+        elif ours is not None and ours.kind in CARDS and not self._names_its_goal(text):
             await self._decide(near, ours, text)
         elif text == UNDO:
             await self._undo(near)
@@ -99,6 +99,11 @@ class Presses:
                 await self._undoing.undo(heard.message, heard.goal, heard.person)
             except Refused as error:
                 await self._commands.refuse(heard, heard.goal, error)
+
+    def _names_its_goal(self, text: str) -> bool:
+        """Whether it is a whole command, which stands under a card in a home, and no answer."""
+        said = parse(text, self._desk.manner.texts, in_thread=True)
+        return isinstance(said, Command) and (said.goal is not None or text.startswith("/"))
 
     async def _run(self, heard: Heard, text: str, *, is_known: bool) -> None:
         """Do what the word says; of a message that is gone, only what says itself what it is about."""

@@ -8,6 +8,7 @@ read it there.
 from dataclasses import replace
 
 from bot.chat.facts import Manner
+from bot.chat.heard import named_plainly
 from bot.ports.chat import Arrival, Changed, Incoming, Reacted, Receive
 from bot.ports.mail import Outbox, Rooms
 from bot.ports.positions import Position
@@ -39,14 +40,19 @@ class Screening:
             message = message.as_message
         if not isinstance(message, Incoming):
             return message
-        text = self._redactor.text(message.text)
-        for name in self._redactor.names_in(message.text):
+        said = [message.text, *(value for _, value in message.form)]
+        for name in dict.fromkeys(name for one in said for name in self._redactor.names_in(one)):
             await self._tell(message, name)
-        return message if text == message.text else replace(message, text=text)
+        text = self._redactor.text(message.text)
+        form = tuple((name, self._redactor.text(value)) for name, value in message.form)
+        is_clean = text == message.text and form == message.form
+        return message if is_clean else replace(message, text=text, form=form)
 
     async def _tell(self, message: Incoming, name: str) -> None:
         """Queue it under a key of its own: said again, it is not queued again."""
         text = self._manner.texts("said.secret", mark=mark(name))
+        network, speaker = message.place.network, named_plainly(message.speaker)
         thread = await self._rooms.begin(message.place)
-        person = f"{message.place.network}:{message.speaker.id}"
-        await self._outbox.say(thread.session, f"secret:{person}:{name}", text)
+        person = await self._rooms.person(network, speaker)
+        key = f"secret:{network}:{speaker.id}:{name}"
+        await self._outbox.say(thread.session, key, text, only_for=person)

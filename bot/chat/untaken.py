@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from bot.chat.abilities import is_unseen
 from bot.chat.parse import Command, Greeting, Speech, Talk, is_command, parse
 from bot.chat.rights import Act, may
 from bot.chat.texts import Texts
@@ -36,12 +37,14 @@ def why_untaken(
     if heeded.state != "handled":
         return "failed" if heeded.state == "failed" else "waiting"
     text = heeded.message.text.strip()
-    if not text:
+    if not text and not is_unseen(heeded.message):
         return "empty"
     if not roles:
         return "stranger"
     if reaction_of(heeded.message) is not None:
         return "reaction"
+    if heeded.message.via in ("button", "form"):
+        return "taken"
     if text.startswith("//"):
         return "aside"
     if heeded.message.is_aside and not is_command(text):

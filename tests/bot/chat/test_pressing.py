@@ -210,6 +210,28 @@ async def test_an_approval_is_given_or_denied_by_its_buttons(
     assert net.chat.posts[net.post("card")].shape.now == came
 
 
+@pytest.mark.parametrize(("press", "came"), [("1", "→ 2"), ("2", "→ 3"), ("3", "→ 1")])
+async def test_the_number_of_a_button_is_its_place_and_no_options_words(
+    net: SlackNet, press: str, came: str
+) -> None:
+    await asked(net, "question", "2", "3", "1")
+
+    await net.press(press, net.post("decision"))
+
+    assert net.chat.posts[net.post("card")].shape.now == came
+
+
+async def test_a_command_that_names_its_goal_is_one_under_a_card_too(net: SlackNet) -> None:
+    await asked(net, "question", "spring", "neap")
+    card = net.post("decision")
+
+    await net.press("pause G1", card)
+    await net.press("stop", card)
+
+    assert (await net.goals())[0].state is State.PAUSED
+    assert net.whispered() == ["Too late: that decision is no longer open."]
+
+
 async def test_who_may_not_approve_may_not_press_it(net: SlackNet) -> None:
     await asked(net, "approval")
 

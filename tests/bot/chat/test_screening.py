@@ -57,6 +57,27 @@ async def test_a_message_is_stored_without_the_value(bed: Bed) -> None:
     assert stored.text == "/goal use [secret api_key]"
 
 
+async def test_a_form_is_stored_without_the_value(bed: Bed) -> None:
+    filled = (("act", "start"), ("budget", f"{KEY} USD"))
+    message = Incoming("form:1", PLACE, Speaker("ann", "ann"), KEY, 5.0, via="form", form=filled)
+
+    await bed.screening.receive(message)
+
+    [stored] = bed.got
+    assert isinstance(stored, Incoming)
+    assert stored.text == "[secret api_key]"
+    assert dict(stored.form) == {"act": "start", "budget": "[secret api_key] USD"}
+    assert len(await bed.told()) == 1
+
+
+async def test_it_is_told_to_whoever_said_it_alone(bed: Bed) -> None:
+    await bed.say(f"/goal use {KEY}")
+
+    [due] = await bed.store.outbox.claim("console", limit=9)
+
+    assert due.only_for == await bed.store.rooms.person("console", Speaker("ann", "ann"))
+
+
 async def test_whoever_says_it_is_told_once_without_the_value(bed: Bed) -> None:
     await bed.say(f"use {KEY}")
     await bed.say(f"again: {KEY}")
