@@ -185,20 +185,25 @@ def _tasks(shape: Shape) -> list[str]:
 
 
 def _acts(shape: Shape, numbers: Numbers, place: Place | None, of: str) -> list[Block]:
+    is_choice = len(shape.options) == 2 and all(one.verb for one in shape.buttons)
     offered = [
-        (str(n), f"{n}. {one}" if _are_long(shape.options) else one)
+        (
+            str(n),
+            f"{n}. {one}" if _are_long(shape.options) else one,
+            ("primary", "danger")[n - 1] if is_choice else "",
+        )
         for n, one in enumerate(shape.options, 1)
     ]
-    offered += [(one.verb, one.label) for one in shape.buttons]
+    offered += [(one.verb, one.label, "") for one in shape.buttons]
     if not offered:
         return []
     name = next((fact for fact in shape.facts if fact), "")
     elements = []
-    for verb, label in offered[:BUTTONS_MOST]:
+    for verb, label, style in offered[:BUTTONS_MOST]:
         press = Press(verb, place, of)
         spoken = f"{label}, {name}" if name else ""
         try:
-            elements.append(button(press, label, numbers.next(), spoken=spoken))
+            elements.append(button(press, label, numbers.next(), style=style, spoken=spoken))
         except Refused:
             continue
     if not elements:

@@ -1,11 +1,14 @@
 """The message that a goal is made of, as whoever aims at it means it: its whole text, and who said it."""
 
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 from bot.chat.desk import Desk
+from bot.chat.heard import aimed_id_in, goal_id_in
+from bot.goals.goal import Goal
 from bot.ports.attached import edited
-from bot.ports.chat import Incoming
+from bot.ports.chat import Incoming, Place
 
 OURS: Final = "agent"
 """Who wrote what was posted by the bot itself."""
@@ -44,3 +47,22 @@ async def aimed(desk: Desk, message: Incoming, text: str = "") -> Aimed | None:
         is_kept = said == target.message.text
         return Aimed(said, author, is_kept=is_kept) if said.strip() else None
     return Aimed(text) if text.strip() else None
+
+
+async def goal_of(desk: Desk, place: Place, of: str) -> Goal | None:
+    """The goal that a message has opened, or that was made of it and not taken back."""
+    found = await _goal(desk, goal_id_in(place, of))
+    for one in count(1):
+        if found is not None and found.reason != "undone":
+            return found
+        found = await _goal(desk, aimed_id_in(place, of, one))
+        if found is None:
+            return None
+    return None
+
+
+async def _goal(desk: Desk, id: str) -> Goal | None:
+    try:
+        return await desk.journal.goal(id)
+    except KeyError:
+        return None

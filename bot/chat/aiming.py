@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 
 from bot.chat.abilities import is_unseen
-from bot.chat.aimed import OURS, aimed
+from bot.chat.aimed import OURS, aimed, goal_of
 from bot.chat.commands import Commands
 from bot.chat.desk import Desk
 from bot.chat.heard import Heard, aimed_id_in, goal_id_in
@@ -70,14 +70,7 @@ class Aiming:
 
     async def opened_by(self, place: Place, of: str) -> Goal | None:
         """The goal that a message has opened, or that was made of it and not taken back."""
-        found = await self._goal(goal_id_in(place, of))
-        for one in count(1):
-            if found is not None and found.reason != "undone":
-                return found
-            found = await self._goal(aimed_id_in(place, of, one))
-            if found is None:
-                return None
-        return None
+        return await goal_of(self._desk, place, of)
 
     async def aimed(self, reaction: Incoming) -> Goal | None:
         """The live goal that a reaction opened."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from bot.chat import views
-from bot.chat.aimed import aimed
+from bot.chat.aimed import aimed, goal_of
 from bot.chat.amounts import budget_changed, budget_with, read_amount
 from bot.chat.desk import Desk
 from bot.chat.forms import MOST, length
@@ -70,6 +70,10 @@ class Checks:
         first = WORDS if found.message.text else BUDGET
         if why := self._may_not_start(found):
             return {first: why}
+        begun = await goal_of(self._desk, found.message.place, found.message.reply_to)
+        if begun is not None:
+            name = self._desk.name(begun)
+            return {first: self._desk.manner.texts("said.aimed_already", goal=name)}
         if found.message.text:
             return {**self._objective(found), **self._first_budget(found)}
         target = await aimed(self._desk, found.message)

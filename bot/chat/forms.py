@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from bot.chat import views
-from bot.chat.aimed import Aimed, aimed
+from bot.chat.aimed import Aimed, aimed, goal_of
 from bot.chat.amounts import limit_reached, raise_of, spent
 from bot.chat.desk import Desk
 from bot.chat.facts import gather
@@ -65,6 +65,9 @@ class Forms:
         refuse(self._desk, found, Act.START)
         if not found.room.goals:
             raise Refused(texts("refused.goals_off"), code="goals_off")
+        begun = await goal_of(desk, message.place, message.reply_to)
+        if begun is not None:
+            raise Refused(texts("said.aimed_already", goal=desk.name(begun)), code="aimed_already")
         target = await aimed(desk, message, message.text.partition("\n")[2])
         if target is None:
             raise Refused(texts("window.unreadable"), code="unreadable")

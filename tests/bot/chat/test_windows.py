@@ -264,6 +264,21 @@ async def test_a_message_that_only_its_network_has_and_no_form_takes_is_told_how
     assert "🎯" in said
 
 
+async def test_a_message_that_has_its_goal_already_is_told_so_before_and_in_the_form(
+    bench: Bench,
+) -> None:
+    said = await bench.net.say("we should write a haiku about tides")
+    window = await bench.window(f"{AIM}\nwrite a haiku", said, place=channel())
+    await bench.submit(window, OBJECTIVE)
+
+    again = await bench.refused(f"{AIM}\nwrite a haiku", said, place=channel())
+    wrong = await bench.submit(window, OBJECTIVE)
+
+    assert again == "That message has its goal already: G1."
+    assert wrong == {"words": again}
+    assert len(await bench.net.goals()) == 1
+
+
 async def test_a_message_without_words_is_made_no_goal(bench: Bench) -> None:
     said = await bench.refused(AIM, "C01GEN:1600000000.000001", place=channel())
 
@@ -327,6 +342,15 @@ async def test_who_may_not_edit_is_told_instead_and_in_the_form(bench: Bench) ->
 
     assert said == "You may not do that to G1: it takes its owner or an admin."
     assert wrong == {"words": said}
+
+
+async def test_the_first_message_of_a_goals_thread_edits_it(bench: Bench) -> None:
+    await bench.status()
+
+    window = await bench.window("edit", bench.net.root())
+
+    assert window.title == "Edit G1"
+    assert window.inputs[0].value == OBJECTIVE
 
 
 # A budget.
