@@ -21,10 +21,11 @@ from adapters.slack.views import Words
 from adapters.slack.web import EventsDoor
 from bot.errors import HeadwayError
 from bot.ports.chat import Arrival, Incoming, Unreacted
+from bot.ports.installs import Install as Kept
 from bot.ports.positions import Position
 from bot.ports.web import Request
 from tests.doubles.installs import MemoryInstalls
-from tests.peers.localslack import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
+from tests.peers.localslack import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, Install
 from tests.peers.slack_front import SlackFront
 
 QUICK = Rhythm(
@@ -141,9 +142,13 @@ async def hearing(
     rhythm: Rhythm = QUICK,
     token: str = BOT_TOKEN,
     app_token: str = APP_TOKEN,
+    installed: Iterable[Install] = (),
 ) -> AsyncIterator[Hearing]:
-    """An ear for as long as the block lasts."""
+    """An ear for as long as the block lasts; with `installed`, of an app that was installed by OAuth."""
     installs = MemoryInstalls(WallClock())
+    for one in installed:
+        token = ""
+        await installs.keep(_kept(one))
     tokens = Tokens(AppKeys(front.api_url, token), installs, learn=lambda name, value: None)
     calls, clock = Calls(tokens.token_for, api_url=front.api_url), WallClock()
     people = Directory(calls, clock)
@@ -173,6 +178,14 @@ async def hearing(
         bed.task.cancel()
         await asyncio.gather(bed.task, return_exceptions=True)
         await calls.close()
+
+
+def _kept(one: Install) -> Kept:
+    workspace = one.enterprise if one.is_org_wide else one.team
+    return Kept(
+        "slack", workspace, one.app, one.bot, one.name, ("chat:write",), one.bot_token,
+        organisation=one.enterprise,
+    )  # fmt: skip
 
 
 @asynccontextmanager
