@@ -41,6 +41,8 @@ class MemoryMembers:
     """(person, room) of who is not in a room."""
     closed: set[str] = field(default_factory=set)
     """Rooms in which the bot is not, and which it may not join."""
+    will_raise: list[Exception] = field(default_factory=list)
+    """Raised as it next enters a room."""
     guests: set[str] = field(default_factory=set)
     """Who is a guest wherever they are."""
 
@@ -66,6 +68,8 @@ class MemoryMembers:
 
     async def enter(self, room: Place) -> bool:
         """As the test says."""
+        if self.will_raise:
+            raise self.will_raise.pop(0)
         return room.room not in self.closed
 
 

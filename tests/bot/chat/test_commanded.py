@@ -1,8 +1,11 @@
 """Commands that show nowhere: what they start has a thread of its own; what they ask is whispered."""
 
+import contextlib
+from typing import Any
+
 import pytest
 
-from bot.errors import Refused
+from bot.errors import Refused, Wait
 from bot.goals.events import TurnEnded, TurnStarted
 from bot.goals.goal import State
 from bot.ports.chat import Incoming
@@ -349,3 +352,75 @@ async def test_what_one_person_cannot_be_shown_is_no_incident(net: SlackNet) -> 
     await net.command("/goal list")
 
     assert net.chat.posts == {}
+
+
+# Killed between two lines, and two of everything.
+
+
+class Dies(Exception):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("at", ["enter", "begin_new", "open", "sent"])
+async def test_a_start_that_is_cut_off_is_made_once(
+    net: SlackNet, at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = {
+        "enter": net.members, "begin_new": net.store.rooms, "open": net.store.journal,
+        "sent": net.store.outbox,
+    }[at]  # fmt: skip
+    real: Any = getattr(of, at)
+
+    async def dies(*args: Any, **more: Any) -> None:
+        await real(*args, **more)
+        raise Dies
+
+    said = Incoming("command:1", channel(), ANN, "/goal write a sonnet", 1.0, via="command")
+    with monkeypatch.context() as cut:
+        cut.setattr(of, at, dies)
+        await net.intake.receive(said)
+        [row] = await net.store.inbox.waiting()
+        with contextlib.suppress(Dies):
+            await net.intake._handle(row.message)
+            await net.delivery.drain()
+    net.begin_anew()
+    net.clock.move(120)
+    await net.take(said)
+
+    assert len(await net.goals()) == 1
+    assert [text.partition("\n")[0] for text in net.said_at(channel())] == [
+        "🎯 G1 for @Ann Lee: write a sonnet"
+    ]
+    assert await net.store.inbox.waiting() == ()
+
+
+async def test_a_network_that_is_busy_as_the_bot_enters_is_waited_for(net: SlackNet) -> None:
+    net.members.will_raise = [Wait("Slack limits us.", retry_after_s=0.01)]
+
+    await net.command("/goal write a sonnet")
+
+    assert len(await net.goals()) == 1
+
+
+async def test_a_channel_that_takes_nobody_in_is_named_as_it_is(net: SlackNet) -> None:
+    net.members.will_raise = [Refused("The channel is archived.", code="is_archived")]
+
+    await net.command("/goal write a sonnet")
+
+    assert await net.goals() == []
+    assert net.whispered() == ["The channel is archived."]
+
+
+async def test_what_fails_three_times_is_told_to_whoever_asked_alone(
+    net: SlackNet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def breaks(*args: Any, **more: Any) -> None:
+        raise Dies
+
+    monkeypatch.setattr(net.store.journal, "open", breaks)
+
+    id = await net.command("/goal write a sonnet")
+
+    [told] = net.whispered()
+    assert told.startswith("That could not be handled. Say it again.")
+    assert net.chat.posts[net.whisper()].answers == id
