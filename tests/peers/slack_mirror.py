@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from tests.peers.slack_drawing import drawn, shown
+
 Json = dict[str, Any]
 SHOWN: Final = {"section", "header", "divider", "context", "image", "actions", "input"}
 """Blocks that local-slack's page draws; of all others it writes the type in brackets."""
-_GLYPHS: Final = {"complete": "☑", "in_progress": "▸", "pending": "☐", "error": "☒"}
 
 
 class Mirror:
@@ -64,6 +65,8 @@ def for_page(part: Any) -> Any:
         return [for_page(each) for each in part]
     if not isinstance(part, dict):
         return part
+    if part.get("type") == "mrkdwn":
+        return {**part, "text": shown(str(part.get("text", "")))}
     return {
         name: [each for block in value for each in _drawn(block)]
         if name == "blocks" and isinstance(value, list)
@@ -73,67 +76,5 @@ def for_page(part: Any) -> Any:
 
 
 def _drawn(block: Any) -> list[Any]:
-    kind = block.get("type") if isinstance(block, dict) else None
-    match kind:
-        case "plan":
-            tasks = [
-                f"{_GLYPHS.get(task.get('status', ''), '·')} {task.get('title', '')}"
-                for task in block.get("tasks", ())
-            ]
-            return [_context("  ".join(filter(None, [block.get("title", ""), *tasks])))]
-        case "task_card":
-            glyph = _GLYPHS.get(block.get("status", ""), "·")
-            return [_context(f"{glyph} {block.get('title', '')}")]
-        case "markdown":
-            return [_section(block.get("text", "").replace("**", "*"))]
-        case "rich_text":
-            return [_section(_plain(block))]
-        case "table":
-            return [_section("```" + _rows(block) + "```")]
-        case "context_actions":
-            return [_context("[👍] [👎]")]
-        case _:
-            return [for_page(block)]
-
-
-def _rows(block: Json) -> str:
-    cells = [[_plain(cell) for cell in row] for row in block.get("rows", ())]
-    return "\n".join(" | ".join(row) for row in cells)
-
-
-def _plain(part: Any) -> str:
-    if isinstance(part, list):
-        return "".join(_plain(each) for each in part)
-    if not isinstance(part, dict):
-        return ""
-    match part.get("type"):
-        case "text" | "raw_text":
-            return str(part.get("text", ""))
-        case "raw_number":
-            return str(part.get("value", ""))
-        case "user":
-            return f"<@{part.get('user_id')}>"
-        case "channel":
-            return f"<#{part.get('channel_id')}>"
-        case "link":
-            return f"<{part.get('url')}|{part.get('text') or part.get('url')}>"
-        case "emoji":
-            return f":{part.get('name')}:"
-        case "date":
-            return str(part.get("fallback", ""))
-        case "rich_text_preformatted":
-            return "```" + _plain(part.get("elements", [])) + "```\n"
-        case "rich_text_list":
-            return "".join(f"• {_plain(each)}\n" for each in part.get("elements", ()))
-        case "rich_text_quote":
-            return "> " + _plain(part.get("elements", [])) + "\n"
-        case _:
-            return _plain(part.get("elements", []))
-
-
-def _section(text: str) -> Json:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
-
-
-def _context(text: str) -> Json:
-    return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
+    instead = drawn(block)
+    return [for_page(block)] if instead is None else instead
