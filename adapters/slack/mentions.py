@@ -3,16 +3,19 @@ Whom a message of Slack is addressed to. Pure.
 
 Rule 1: a mention of the bot makes it for the bot, wherever it stands; in front it is cut off, and so it is
         at the very end. A message that mentions others, a group or everybody, and not the bot, is aside.
-Rule 2: what begins with `!goal` or `//` stays as it was typed, with the bot's name in it or without.
+Rule 2: a message that somebody forwards is quoted beneath what they say of it; whom it calls counts for
+        nothing.
+Rule 3: what begins with `!goal` or `//` stays as it was typed, with the bot's name in it or without.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from adapters.slack.ids import person_id
-from adapters.slack.markup_in import mention, read
+from adapters.slack.markup_in import NAME_MOST, mention, read
+from adapters.slack.payloads import Json, text_of
 
 ADDRESS: Final = "@headway"
 """How a text begins that is for us, on every network."""
@@ -57,6 +60,10 @@ class Names:
         known = self.people.get(user)
         return (known.name if known else "") or label
 
+    def called(self, user: str, label: str) -> str:
+        """What stands in a text for a user who is mentioned."""
+        return ADDRESS if user in self.us else mention(self.person(user), self.name(user, label))
+
 
 @dataclass(frozen=True, slots=True)
 class Addressed:
@@ -69,15 +76,10 @@ class Addressed:
 def addressed(text: str, names: Names) -> Addressed:
     """The text with `@headway` in front where it is for us; whether it is for others and not us."""
 
-    def person(user: str, label: str) -> str:
-        if user in names.us:
-            return ADDRESS
-        return mention(names.person(user), names.name(user, label))
-
     stripped = text.strip()
     front = next((one for one in names.us if _begins(stripped, one)), "")
     rest = stripped[stripped.index(">") + 1 :] if front else text
-    seen = read(rest, person, names.channel)
+    seen = read(rest, names.called, names.channel)
     said = seen.text.strip() if front else seen.text
     if front:
         said = said[_end(said) :]
@@ -88,6 +90,19 @@ def addressed(text: str, names: Names) -> Addressed:
         return Addressed(said)
     said = said.strip().removesuffix(ADDRESS).strip()
     return Addressed(f"{ADDRESS} {said}".rstrip())
+
+
+def forwarded(attachments: Sequence[Json], names: Names) -> str:
+    """Messages that were forwarded with a message, quoted; empty where there are none."""
+    quotes = []
+    for one in attachments:
+        text = read(text_of(one.get("text")), names.called, names.channel).text.strip()
+        if one.get("is_share") is not True or not text:
+            continue
+        author = " ".join(text_of(one.get("author_name")).split())[:NAME_MOST]
+        said = f"{author}: {text}" if author else text
+        quotes.append("\n".join(f"> {line}" for line in said.split("\n")))
+    return "\n\n".join(quotes)
 
 
 def _begins(text: str, user: str) -> bool:

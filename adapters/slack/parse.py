@@ -14,7 +14,7 @@ from typing import Final
 
 from adapters.slack.emoji import emoji_of
 from adapters.slack.ids import NETWORK, at_of, message_id, person_id
-from adapters.slack.mentions import Names, addressed
+from adapters.slack.mentions import Names, addressed, forwarded
 from adapters.slack.payloads import (
     Json,
     authorization,
@@ -45,6 +45,7 @@ GONE: Final = frozenset({"channel_archive", "channel_deleted", "group_archive", 
 PUT_OUT: Final = frozenset({"channel_left", "group_left"})
 LATEST_S: Final = 253_402_300_799.0
 """The end of the year 9999: a time after it is none."""
+FORWARDED_MOST: Final = 10
 UNREADABLE: Final = "UREVOKEDU"
 """Who says what Slack may not show us: nobody."""
 
@@ -176,12 +177,12 @@ def incoming(
     if not channel or not stamp or speaker is None or user == UNREADABLE:
         return None
     said = addressed(text_of(message.get("text")), hearer.names)
-    if is_said and not said.text.strip() and not rows(message.get("files")):
+    quoted = forwarded(rows(message.get("attachments"), FORWARDED_MOST), hearer.names)
+    text = "\n\n".join(filter(None, (said.text, quoted)))
+    if is_said and not text.strip() and not rows(message.get("files")):
         return None
-    place = hearer.place(channel, thread_of(message))
-    return Incoming(
-        message_id(channel, stamp), place, speaker, said.text, when(stamp), is_aside=said.is_aside
-    )
+    place, at = hearer.place(channel, thread_of(message)), when(stamp)
+    return Incoming(message_id(channel, stamp), place, speaker, text, at, is_aside=said.is_aside)
 
 
 def _message(event: Json, hearer: Hearer) -> Heard | None:

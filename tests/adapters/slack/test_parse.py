@@ -77,6 +77,25 @@ def test_a_message_without_words_and_files_says_nothing() -> None:
     assert nothing(message("  "))
 
 
+def test_a_message_that_is_forwarded_is_quoted_beneath() -> None:
+    share = {
+        "is_share": True, "author_name": "Bob", "text": "it &gt; fails\nsince <@U0BOT> came",
+    }  # fmt: skip
+
+    one = said(
+        message("look at this", attachments=[share, {"title": "a link", "text": "unfurled"}])
+    )
+
+    assert one.text == "look at this\n\n> Bob: it > fails\n> since @headway came"
+    assert not one.is_aside
+
+
+def test_a_message_that_is_forwarded_without_a_word_is_a_message() -> None:
+    one = said(message("", attachments=[{"is_share": True, "text": "fix the tests"}]))
+
+    assert one.text == "> fix the tests"
+
+
 @pytest.mark.parametrize(
     "subtype",
     ["channel_join", "channel_leave", "channel_topic", "channel_purpose", "channel_name",
