@@ -265,6 +265,7 @@ class SlackChat:
             if overhears:
                 self._overhearing.forget(workspace)
                 self._signs.forget(workspace)
+                self._listening.agent.forget(workspace)
 
     async def _profile(self, workspace: str, user: Json) -> None:
         person = self.people.changed(workspace, user)
