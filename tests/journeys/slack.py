@@ -35,6 +35,12 @@ class SlackBot(Bot):
 
     front: SlackFront = field(default=None)  # type: ignore[assignment]
 
+    def start(self) -> "SlackBot":
+        """Start it and wait until Slack reaches it: a command is not kept for who is away."""
+        super().start()
+        self.front.until(self.front.is_heard, f"Slack reaches the bot: {self.told()}", GOAL_S)
+        return self
+
     def allow(self, user: str, role: str = "user", team: str = TEAM) -> None:
         """Let somebody of Slack in, in all rooms."""
         self.ask(do="allow.add", who=f"{team}:{user}", role=role, room=None, network="slack")
@@ -155,9 +161,9 @@ class SlackGoal:
         ]  # fmt: skip
 
     def kind_of(self, post: Json) -> str:
-        """What a post is: `settle`, `blocked`, `decision`, `reply`, `status`, `file` ... by its key."""
+        """What a post is: `settle`, `blocked`, `decision`, `reply`, `status` ... by its key; a file: `upload`."""
         if post.get("files"):
-            return "file"
+            return "upload"
         key = key_of(self.front, self.channel, post)
         return key.split(":")[1] if ":" in key and not key.startswith("reply:") else "reply"
 

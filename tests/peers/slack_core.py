@@ -267,6 +267,9 @@ class Core:
             event["files"] = [{**_FILE, **one} for one in event["files"]]
         if team not in {each.team for each in self.world.installs}:
             event |= {"user_team": team, "source_team": team}
+        if event.get("files"):
+            shown = [{"media_display_type": "unknown", **each} for each in event["files"]]
+            event["files"] = shown
         thread = event.get("thread_ts")
         root = self.mirror.get(channel, thread) if thread else None
         if root is not None and event["type"] == "message":

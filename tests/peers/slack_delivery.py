@@ -246,15 +246,18 @@ class Posts:
     async def challenge(self) -> str | None:
         """What the app answers to `url_verification`."""
         body = {"token": "t", "challenge": "the challenge", "type": "url_verification"}
-        async with self._session.post(self.url, **self._request(json.dumps(body))) as answer:
-            text = await answer.text()
-            if answer.status != 200:
-                return None
-            try:
-                said: str = json.loads(text)["challenge"]
-            except (ValueError, KeyError):
-                return text
-            return said
+        try:
+            async with self._session.post(self.url, **self._request(json.dumps(body))) as answer:
+                text = await answer.text()
+        except (aiohttp.ClientError, OSError):
+            return None
+        if answer.status != 200:
+            return None
+        try:
+            said: str = json.loads(text)["challenge"]
+        except (ValueError, KeyError):
+            return text
+        return said
 
     async def _post(self, envelope: Envelope) -> bool:
         """Whether it need not be tried again."""

@@ -311,6 +311,12 @@ class SlackFront(Core):
             raise LookupError(f"{user} has no window open.")
         return dict(stack[-1])
 
+    def is_heard(self) -> bool:
+        """Whether the bot is there to be told of things."""
+        if self.http is not None:
+            return self.run(self.http.challenge()) is not None
+        return bool(self.sockets.links)
+
     def dm_of(self, user: str) -> str:
         """The id of a person's DM with the bot."""
         return self.run(self.dm(user, self.install))
