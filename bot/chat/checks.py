@@ -15,12 +15,13 @@ from bot.chat.aimed import aimed, goal_of
 from bot.chat.amounts import budget_changed, budget_with, read_amount
 from bot.chat.desk import Desk
 from bot.chat.forms import MOST, length
-from bot.chat.parse import objective, wanted
+from bot.chat.parse import NAME, objective, wanted
 from bot.chat.pressed import About, live, refusal, refuse, some
 from bot.chat.rights import Act
 from bot.chat.room_words import OPEN, read_value
 from bot.errors import BadInput, Refused
 from bot.goals.money import Ledger
+from bot.ports.chat import Place
 from bot.ports.room_settings import KEYS
 from bot.ports.windows import BUDGET, ROOM, WORDS
 
@@ -62,7 +63,7 @@ class Checks:
         members = self._desk.allow_list.members
         if not await members.is_member(place, found.message.speaker):
             wrong[ROOM] = texts("window.no_member")
-        elif why := self._may_not_start(found):
+        elif why := self._may_not_start(found) or await self._shut_out(place):
             wrong[ROOM] = why
         return {**wrong, **self._objective(found), **self._first_budget(found)}
 
@@ -74,6 +75,8 @@ class Checks:
         if begun is not None:
             name = self._desk.name(begun)
             return {first: self._desk.manner.texts("said.aimed_already", goal=name)}
+        if why := await self._shut_out(found.place):
+            return {first: why}
         if found.message.text:
             return {**self._objective(found), **self._first_budget(found)}
         target = await aimed(self._desk, found.message)
@@ -170,6 +173,12 @@ class Checks:
         except BadInput as error:
             return {BUDGET: str(error)}
         return _NOTHING
+
+    async def _shut_out(self, place: Place) -> str:
+        """Why nothing can be said in a room; empty where the bot is in it, or has just entered."""
+        if await self._desk.allow_list.members.enter(replace(place, thread="")):
+            return ""
+        return self._desk.manner.texts("window.shut_out", name=NAME)
 
     def _may_not_start(self, found: About) -> str:
         if why := refusal(self._desk, replace(found, goal=None), Act.START):

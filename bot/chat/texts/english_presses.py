@@ -15,6 +15,9 @@ PRESSES: Final[Mapping[str, str]] = {
         "I am not in this channel, so nothing was started. Say `/invite @{name}` here, then try again: "
         "what you asked for is kept."
     ),
+    "window.shut_out": (
+        "I am not in that channel. Say `/invite @{name}` there, then submit this again."
+    ),
     "said.again_gone": (
         "What you asked for then is no longer kept. Say it again: `/goal <objective>`."
     ),

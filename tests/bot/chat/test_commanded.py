@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from bot.chat.checks import Checks
+from bot.chat.pressed import about
 from bot.errors import Refused, Wait
 from bot.goals.events import TurnEnded, TurnStarted
 from bot.goals.goal import State
@@ -197,6 +199,24 @@ async def test_a_form_is_kept_as_a_command_is(net: SlackNet) -> None:
 
     [goal] = await net.goals()
     assert goal.budget.nano_usd == 5_000_000_000
+
+
+@pytest.mark.parametrize("act", ["start", "aim"])
+async def test_a_form_says_that_the_bot_is_not_there_before_it_is_taken(
+    net: SlackNet, act: str
+) -> None:
+    message = await net.say("the tests fail")
+    form = Incoming(
+        "form:1", channel(), ANN, "make the tests pass", 1.0, message, via="form",
+        form=(("act", act),),
+    )  # fmt: skip
+    checks = Checks(net.desk)
+    net.members.closed.add("C01GEN")
+    shut = await checks.wrong(await about(net.desk, form))
+    net.members.closed.clear()
+
+    assert [why.split(".")[0] for why in shut.values()] == ["I am not in that channel"]
+    assert await checks.wrong(await about(net.desk, form)) == {}
 
 
 async def test_who_may_start_nothing_makes_the_bot_enter_nowhere(net: SlackNet) -> None:
