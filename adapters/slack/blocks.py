@@ -36,6 +36,8 @@ class Dialect(IntEnum):
     """Without blocks that not every workspace has: markdown, plan, table."""
     PLAIN = 2
     """Sections alone."""
+    WORDS = 3
+    """No blocks at all."""
 
 
 def of_text(markdown: str, dialect: Dialect = Dialect.WHOLE) -> list[Block]:
@@ -46,7 +48,7 @@ def of_text(markdown: str, dialect: Dialect = Dialect.WHOLE) -> list[Block]:
     one = _one_line(text)
     if one:
         return [section(one)]
-    if dialect is Dialect.PLAIN:
+    if dialect >= Dialect.PLAIN:
         return [section(part) for part in mrkdwn.sections(text)]
     if dialect is Dialect.WHOLE and reads_alike(text):
         return [{"type": "markdown", "text": text.source.strip("\n")}]

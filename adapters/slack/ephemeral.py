@@ -101,7 +101,8 @@ class Ephemeral:
 
 def _said(message: Message, place: Place) -> dict[str, Any]:
     thread = {"thread_ts": ts_of(place)} if place.thread else {}
-    return {"text": message.text, "blocks": list(message.blocks), **thread}
+    blocks = {"blocks": list(message.blocks)} if message.blocks else {}
+    return {"text": message.text, **blocks, **thread}
 
 
 async def _read(answer: aiohttp.ClientResponse) -> dict[str, Any]:

@@ -74,11 +74,15 @@ class Pace:
         until = self._clock() + max(wait_s, 1.0)
         _keep(self._not_before, key, max(until, self._not_before.get(key, 0.0)))
 
-    def status_s(self, workspace: str, message: str) -> float:
-        """Seconds until the status in this message may be edited; 0: now."""
+    def status_s(self, workspace: str, message: str, *, is_resting: bool = False) -> float:
+        """Seconds until the status in this message may be edited; 0: now.
+
+        Args:
+            is_resting: it tells of a state that lasts: it goes before those of goals at work.
+        """
         now, key = self._clock(), _key(workspace, UPDATE, "")
         since_s = now - self._edited[message] if message in self._edited else STATUS_S
-        full_s = _full_s(self._of(key), EDITS_OF_STATUS, now)
+        full_s = _full_s(self._of(key), EDITS if is_resting else EDITS_OF_STATUS, now)
         return max(STATUS_S - since_s, full_s, self._refused_s(key, now), 0.0)
 
     def edited(self, message: str) -> None:

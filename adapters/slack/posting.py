@@ -39,6 +39,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 REMEMBERED: Final = 4_096
+AT_WORK: Final = frozenset({"ready", "working", "auditing"})
+"""States that another one will follow soon."""
 WHAT: Final = "The message cannot be sent"
 
 
@@ -185,7 +187,7 @@ class SlackPosting:
             what=WHAT,
             channel=place.room,
             text=said.text,
-            blocks=list(said.blocks),
+            blocks=list(said.blocks) or None,
             metadata=finding.mark(message.key, of),
             thread_ts=root or None,
             reply_broadcast=False if root else None,
@@ -200,7 +202,8 @@ class SlackPosting:
         digest = digest_of(make(Dialect.WHOLE))
         if is_in_place(message) and self._shown.get(id) == digest:
             return id
-        wait_s = self._pace.status_s(place.workspace, id) if is_one else 0.0
+        is_resting = message.shape.state not in AT_WORK
+        wait_s = self._pace.status_s(place.workspace, id, is_resting=is_resting) if is_one else 0.0
         if wait_s > 0:
             raise Wait("The status was told a moment ago.", retry_after_s=wait_s)
         try:
@@ -283,7 +286,7 @@ class SlackPosting:
             try:
                 answer: Json = await call(make(dialect))
             except Refused as error:
-                if error.code not in MISFIT or dialect is Dialect.PLAIN:
+                if error.code not in MISFIT or dialect is Dialect.WORDS:
                     raise
                 log.info("Slack does not take these blocks, plainer ones are tried: %s", error)
                 dialect = Dialect(dialect + 1)

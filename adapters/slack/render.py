@@ -44,7 +44,7 @@ SHORT_OPTION: Final = 30
 """Characters of a button that Slack shows whole everywhere; a longer option stands in the message."""
 MEASURED: Final = frozenset({"complete"})
 """States whose facts behind the goal's name are small print; those of a status always are."""
-_STATUSES: Final = {"done": "complete", "doing": "in_progress", "dropped": "complete"}
+_STATUSES: Final = {"done": "complete", "doing": "in_progress"}
 _CLOCK: Final = re.compile(r"\d{1,2}:\d{2}")
 _PRIMARY: Final = ("resume", "accept", "budget ", "/goal access", "/goal allow")
 _DANGER: Final = ("cancel", "/goal cancel")
@@ -92,6 +92,9 @@ def message(
         origin: address of the message that it goes back to.
         dialect: how much of Block Kit is used.
     """
+    text = _text(shape, words, called, origin)
+    if dialect is Dialect.WORDS:
+        return Message(text, ())
     measured = is_status or shape.state in MEASURED
     head, figures = _split(shape.facts) if measured else (shape.facts, ())
     top = _head(shape, head, called if shape.word or shape.facts else ())
@@ -101,7 +104,7 @@ def message(
     found += _going_on(shape, dialect)
     found += _foot(shape, figures, words, origin)
     found += _acts(shape)
-    return Message(_text(shape, words, called, origin), tuple(found) or (kit.section("…"),))
+    return Message(text, tuple(found) or (kit.section("…"),))
 
 
 def shortened(shape: Shape, most: int) -> Shape:
@@ -185,10 +188,12 @@ def _plan(shape: Shape) -> Block:
         {
             "type": "task_card",
             "task_id": f"task-{number}",
-            "title": _label(f"{'☒ ' if state == 'dropped' else ''}{_plain(title)}", TITLE_MOST),
+            "title": _label(_plain(title), TITLE_MOST),
             "status": _STATUSES.get(state, "pending"),
         }
         for number, (title, state) in enumerate(shape.tasks[:TASKS_MOST], 1)
+        # A plan has no sign for what is planned no more.
+        if state != "dropped"
     ]
     title = _plain(shape.now) or f"{shape.glyph} {shape.word}".strip()
     return {"type": "plan", "title": _label(title, TITLE_MOST), "tasks": tasks}

@@ -66,6 +66,7 @@ def test_a_status_leaves_room_for_cards(pace: Pace) -> None:
         pace.take("T1", UPDATE, "C1")
 
     assert pace.status_s("T1", "C1:1.1") == pytest.approx(60)
+    assert pace.status_s("T1", "C1:1.1", is_resting=True) == 0.0
     assert pace.take("T1", UPDATE, "C1") == 0.0
 
 

@@ -345,6 +345,17 @@ async def test_blocks_that_slack_refuses_are_said_in_plainer_ones_and_remembered
     assert "☑ Reproduce  ▸ Fix  ☐ Docs" in plain_text(bot.replies(thread)[-1])
 
 
+async def test_where_slack_takes_no_blocks_at_all_the_text_says_it(bot: Poster) -> None:
+    thread = bot.thread()
+    bot.front.faults.next_times("chat.postMessage", *[Failed("invalid_blocks")] * 3)
+
+    await bot.posting.send(Outgoing("card", thread, DECISION))
+
+    call = bot.front.of("chat.postMessage")[-1].arguments
+    assert "blocks" not in call
+    assert all(part in call["text"] for part in ("May I run this?", "rm -rf build", "1. yes"))
+
+
 async def test_a_root_leads_back_to_the_message_because_of_which_it_is_there(bot: Poster) -> None:
     origin = message_id("C01GEN", bot.front.say("U01ALICE", "C01GEN", "Please do it."))
 

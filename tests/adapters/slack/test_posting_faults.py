@@ -155,6 +155,29 @@ async def test_where_the_way_back_is_closed_it_is_told_in_the_channel_to_that_pe
     assert await bot.posting.find(place, "k1", time.time() - 5) is None
 
 
+async def test_in_a_conversation_of_two_it_is_an_ordinary_message(bot: Poster) -> None:
+    direct = bot.front.dm_of("U01ALICE")
+
+    place = Place("slack", TEAM, direct)
+    await bot.posting.send(says("Only you.", place, only_for=ANN, answers=_way_back(bot)))
+
+    assert bot.front.of("chat.postEphemeral", "response_url") == []
+    assert await bot.posting.find(place, "k1", time.time() - 5) is not None
+
+
+async def test_an_answer_whose_outcome_is_unknown_is_told_once_more(bot: Poster) -> None:
+    heard = _way_back(bot)
+    bot.front.faults.next_times("response_url", Cut("before"))
+    answer = says("Only you.", only_for=ANN, answers=heard)
+
+    with pytest.raises(OutcomeUnknown):
+        await bot.posting.send(answer)
+    await bot.posting.send(answer)
+
+    assert [call.is_done for call in bot.front.of("response_url")][-1]
+    assert bot.front.of("chat.postEphemeral") == []
+
+
 async def test_no_way_back_leads_anywhere_but_to_slack(bot: Poster) -> None:
     bot.ways["command:1"] = "http://169.254.169.254/latest"
 

@@ -17,7 +17,7 @@ from bot.ports.plain import printable
 from tests.peers.slack_schemas import faults_of_call
 
 CALLS = ("<!channel>", "<!here|x>", "<@U01ALICE>", "<!subteam^S1|@ops>", "<#C01GEN>", "@channel",
-         "@here", "@everyone", "&lt;!here&gt;", "<https://x.example|bank>", "<mailto:a@b.c|x>")  # fmt: skip
+         "@here", "@everyone", "@channel_", "@here_", "&lt;!here&gt;", "<https://x.example|bank>", "<mailto:a@b.c|x>")  # fmt: skip
 LETTERS = "שלום مرحبا \u202eabc\u202c 👩‍👩‍👧‍👦 🏳️‍🌈 e\u0301 👍🏽 \u200b字 ￼\x00\x1b"
 PARTS = st.one_of(
     st.sampled_from([
@@ -71,7 +71,7 @@ def live(part: Any) -> str:
     return "\n".join(live(value) for value in part.values())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(MARKDOWN, st.sampled_from(list(Dialect)))
 def test_whatever_is_written_slack_takes_it_and_nobody_is_called(
     text: str, dialect: Dialect
