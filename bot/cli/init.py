@@ -44,6 +44,8 @@ class Flags:
     zone: str | None = None
     rehearsed: bool = False
     untested: bool = False
+    slack_bot_token_file: Path | None = None
+    slack_app_token_file: Path | None = None
 
     def values(self) -> dict[str, Any]:
         """The settings that the flags name."""
@@ -56,6 +58,8 @@ class Flags:
             "budget_usd": self.budget,
             "zone": self.zone,
             "provider": "rehearsed" if self.rehearsed else None,
+            "slack_bot_token": _token_in(self.slack_bot_token_file),
+            "slack_app_token": _token_in(self.slack_app_token_file),
         }
         if self.api_key_file or self.base_url:
             given["provider"] = "anthropic"
@@ -91,6 +95,14 @@ def init(
     untested: Annotated[
         bool, typer.Option("--untested", help="Write without trying anything out.")
     ] = False,
+    slack_bot_token_file: Annotated[
+        Path | None,
+        typer.Option("--slack-bot-token-file", help="The file that holds Slack's xoxb-... token."),
+    ] = None,
+    slack_app_token_file: Annotated[
+        Path | None,
+        typer.Option("--slack-app-token-file", help="The file that holds Slack's xapp-... token."),
+    ] = None,
 ) -> None:
     """Ask what is needed, try each answer out, and write headway.toml. May be run again."""
     above = context.obj
@@ -105,6 +117,8 @@ def init(
         zone,
         rehearsed,
         untested,
+        slack_bot_token_file,
+        slack_app_token_file,
     )
     # A closed terminal ends it as Ctrl-C does: what it tries out is a copy of settings and key.
     for ending in (signal.SIGHUP, signal.SIGTERM):
@@ -151,7 +165,33 @@ def _run(flags: Flags, *, asks: bool) -> None:
         init_file.replace(target, written)
     _closing(target, values, is_changed=written != text)
     if asks:
+        _offer_slack(target)
         _offer_matrix(target)
+
+
+def _offer_slack(target: Path) -> None:
+    """The way into Slack; the settings stand, whatever becomes of it."""
+    from bot.wiring.names import has_slack
+
+    try:
+        if has_slack(read_settings(target)) or not typer.confirm(
+            "\nLet it live in Slack channels, too? `headway init` asks it again at any time",
+            default=False,
+        ):
+            return
+        from bot.cli.slack_walk import Walk
+
+        walk = Walk(lambda values: read_settings(target, **values))
+        values = walk.taken()
+        text = _text_of(target)
+        init_file.replace(target, init_file.edited(text, init_file.differing(values)))
+        sys.stdout.write(f"Written: {target.absolute()}\n")
+        settings = read_settings(target)
+        walk.let_in(settings)
+        walk.next(settings)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stdout.write("\nThe settings stay as they are written.\n")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _offer_matrix(target: Path) -> None:
@@ -190,6 +230,17 @@ def _without_asking(settings_of: Any, tried: Any, values: dict[str, Any]) -> Non
     tried.model(settings)
     tried.folder(settings)
     tried.sandbox(settings)
+    tried.slack(settings)
+
+
+def _token_in(file: Path | None) -> str | None:
+    """A token in a file. Raises BadSettings."""
+    if file is None:
+        return None
+    from bot.cli.exits import KNOWN
+    from bot.settings_values import key_in
+
+    return KNOWN.learn("slack_token", key_in(file.expanduser()))
 
 
 def _text_of(target: Path) -> str:

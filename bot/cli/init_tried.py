@@ -45,6 +45,13 @@ class Tried:
         """A command is run confined. Raises HeadwayError."""
         self._try("Trying the sandbox", lambda: sandbox.works(settings))
 
+    def slack(self, settings: Settings) -> None:
+        """The tokens of Slack, where there are any. Raises HeadwayError."""
+        if settings.slack_bot_token.get_secret_value():
+            from bot.cli.slack_walk import try_out
+
+            self._try("Asking Slack", lambda: try_out(settings))
+
     def say(self, text: str) -> None:
         """A line of text as it is."""
         self._console.print(escape(text))

@@ -30,6 +30,7 @@ ANSWERS = (
     ("all that Headway keeps", "\n"),
     ("may spend", "\n"),
     ("Time zone", "\n"),
+    ("Slack channels", "\n"),
     ("Matrix rooms", "\n"),
 )
 LONGEST_S = 300.0

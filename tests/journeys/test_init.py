@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from adapters.slack.manifest import SCOPES
 from tests.peers.messages_api import KEY, BlockingMessagesApi, started
+from tests.peers.slack_keys import Holder, KeySlack, slack_keys
 from tests.peers.terminal import on_a_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,6 +58,8 @@ def headway(newcomer: dict[str, str], *words: str) -> subprocess.CompletedProces
 def typed(newcomer: dict[str, str], *answers: tuple[str, str]) -> tuple[int, str]:
     """Answer its questions; the exit code, and the screen without its line ends."""
     home = Path(newcomer["HOME"])
+    if not any(prompt == "Slack channels" for prompt, _ in answers):
+        answers = (*answers, ("Slack channels", "\n"))
     answers = (*answers, ("Matrix rooms", "\n"))
     code, screen = on_a_terminal([*HEADWAY, "init"], newcomer, answers, folder=home)
     return code, " ".join(screen.split())
@@ -220,3 +224,103 @@ def test_a_file_that_is_no_toml_is_named_and_left_alone(newcomer: dict[str, str]
     assert done.returncode == 78
     assert f"Mend {config}" in done.stderr
     assert config.read_text() == "model = \n"
+
+
+SCOPES_OF_ALL = ",".join(scope.name for scope in SCOPES)
+BOT_TOKEN, APP_TOKEN = "xoxb-a-token-of-the-bot", "xapp-1-A01APP-1-token-of-the-app"
+
+
+@pytest.fixture
+def slack() -> Iterator[KeySlack]:
+    with slack_keys() as known:
+        known.tokens[BOT_TOKEN] = Holder(scopes=SCOPES_OF_ALL)
+        known.app_tokens[APP_TOKEN] = ""
+        yield known
+
+
+def test_the_way_into_slack_tries_each_token_and_shows_none(
+    newcomer: dict[str, str], slack: KeySlack
+) -> None:
+    newcomer["HEADWAY_SLACK_API_URL"] = slack.api_url
+    code, told = typed(
+        newcomer,
+        ("Number [1]", "3\n"),
+        ("all that Headway keeps", "\n"),
+        ("may spend", "\n"),
+        ("Time zone", "\n"),
+        ("Slack channels", "y\n"),
+        ("What people call it", "Deputy\n"),
+        ("Its command there", "/Deputy!\n"),
+        ("Its command there", "/deputy\n"),
+        ("Token (not shown)", "xoxb-wrong-token\n"),
+        ("Token (not shown)", f"{BOT_TOKEN}\n"),
+        ("Token (not shown)", f"{BOT_TOKEN}\n"),
+        ("Token (not shown)", f"{APP_TOKEN}\n"),
+        ("Your own member id", "ann\n"),
+        ("Your own member id", "@U01ANN\n"),
+    )
+
+    assert code == 0, told
+    assert "https://api.slack.com/apps?new_app=1&manifest_yaml=" in told
+    assert "Deputy" in told
+    assert "does not take slack_bot_token (invalid_auth)" in told
+    assert "slack_app_token holds a bot token" in told
+    assert "The token is good in Test Workspace" in told
+    assert "A socket can be opened" in told
+    assert "no id of Slack's" in told
+    assert "@T01TEST:U01ANN may do everything" in told
+    assert "/deputy write a haiku" in told
+    assert BOT_TOKEN not in told
+    assert APP_TOKEN not in told
+    written = tomllib.loads(config_of(newcomer).read_text())
+    assert (written["slack_bot_token"], written["slack_app_token"]) == (BOT_TOKEN, APP_TOKEN)
+    assert written["slack_command"] == "deputy"
+    assert stat.S_IMODE(config_of(newcomer).stat().st_mode) == 0o600
+
+
+def test_who_leaves_the_way_into_slack_leaves_the_settings_as_they_were(
+    newcomer: dict[str, str], slack: KeySlack
+) -> None:
+    newcomer["HEADWAY_SLACK_API_URL"] = slack.api_url
+    code, told = typed(
+        newcomer,
+        ("Number [1]", "3\n"),
+        ("all that Headway keeps", "\n"),
+        ("may spend", "\n"),
+        ("Time zone", "\n"),
+        ("Slack channels", "y\n"),
+        ("What people call it", "\n"),
+        ("Its command there", "\n"),
+        ("Token (not shown)", f"{BOT_TOKEN}\n"),
+        ("Token (not shown)", "\x03"),
+    )
+
+    assert code == 130, told
+    assert "The settings stay as they are written." in told
+    assert "slack" not in config_of(newcomer).read_text()
+
+
+def test_a_program_gives_slacks_tokens_by_files_and_each_is_tried(
+    newcomer: dict[str, str], slack: KeySlack
+) -> None:
+    newcomer["HEADWAY_SLACK_API_URL"] = slack.api_url
+    bot, app = Path(newcomer["HOME"], "bot"), Path(newcomer["HOME"], "app")
+    bot.write_text(BOT_TOKEN + "\n")
+    app.write_text(APP_TOKEN + "\n")
+    given = ("--slack-bot-token-file", str(bot), "--slack-app-token-file", str(app))
+    words = ("init", "--yes", "--rehearsed", *given)
+
+    slack.app_tokens[APP_TOKEN] = "missing_scope"
+    refused = headway(newcomer, *words)
+    before = config_of(newcomer).exists()
+    slack.app_tokens[APP_TOKEN] = ""
+    done = headway(newcomer, *words)
+
+    assert refused.returncode == 78
+    assert "slack_app_token lacks connections:write" in refused.stderr
+    assert not before
+    assert done.returncode == 0, done.stderr
+    assert "Slack: The token is good in Test Workspace" in done.stdout
+    written = tomllib.loads(config_of(newcomer).read_text())
+    assert (written["slack_bot_token"], written["slack_app_token"]) == (BOT_TOKEN, APP_TOKEN)
+    assert BOT_TOKEN not in done.stdout + refused.stderr
