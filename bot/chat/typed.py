@@ -41,6 +41,11 @@ def as_typed(shape: Shape, place: Place, *, is_ours: bool, names: Names | None =
     )
 
 
+def sentence_as_typed(text: str, place: Place, names: Names) -> str:
+    """A sentence of ours with commands as they are typed there."""
+    return _SHOWN.sub(_typed(place, names), text)
+
+
 def as_read(text: str, network: Network, names: Names) -> str:
     """What was typed, with `goal` for the name that the command has on the network."""
     name = names.get(network, COMMAND)

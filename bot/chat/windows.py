@@ -17,8 +17,9 @@ from bot.chat.facts import gather
 from bot.chat.forms import Forms
 from bot.chat.home import Homes, Reader
 from bot.chat.pressed import About, about, refuse_outsiders, some
+from bot.chat.typed import sentence_as_typed
 from bot.errors import Refused
-from bot.ports.chat import Incoming, Network, Speaker
+from bot.ports.chat import Incoming, Network, Place, Speaker
 from bot.ports.files import Attachments
 from bot.ports.records import Records
 from bot.ports.windows import AIM, NEW, Home, Window
@@ -60,20 +61,31 @@ class PersonalWindows:
             raise Refused(texts("window.unknown"), code="no_window")
         word, named = verb
         found = await about(self._desk, pressed, named=named)
-        if word not in (NEW, AIM):
-            await refuse_outsiders(self._desk, found)
-        shown = await (self._details(found) if word == DETAILS else self._forms.of[word](found))
+        try:
+            if word not in (NEW, AIM):
+                await refuse_outsiders(self._desk, found)
+            shown = await (self._details(found) if word == DETAILS else self._forms.of[word](found))
+        except Refused as error:
+            raise Refused(self._typed(str(error)), code=error.code) from None
         return self._redactor.all(shown)
 
     async def errors(self, filled: Incoming) -> Mapping[str, str]:
         """What is wrong with a form, by the name of the input. Raises as the store does."""
-        return await self._checks.wrong(await about(self._desk, filled))
+        wrong = await self._checks.wrong(await about(self._desk, filled))
+        return {name: self._typed(why) for name, why in wrong.items()}
 
     async def home(self, workspace: str, who: Speaker, page: int = 1) -> Home:
         """The person's home. Raises as the store does."""
         person = await self._desk.rooms.person(self._network, who)
         reader = Reader(self._network, workspace, who, person)
-        return self._redactor.all(await self._homes.read(reader, page))
+        home = await self._homes.read(reader, page)
+        parts = (replace(part, note=self._typed(part.note)) for part in home.parts)
+        return self._redactor.all(replace(home, parts=tuple(parts)))
+
+    def _typed(self, sentence: str) -> str:
+        """The sentence with the command by the name that it has there."""
+        main = Place(self._network, "", "")
+        return sentence_as_typed(sentence, main, self._desk.manner.commands)
 
     async def _details(self, found: About) -> Window:
         desk, goal = self._desk, some(self._desk, found)

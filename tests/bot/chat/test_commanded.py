@@ -7,6 +7,7 @@ import pytest
 
 from bot.chat.checks import Checks
 from bot.chat.pressed import about
+from bot.chat.windows import PersonalWindows
 from bot.errors import Refused, Wait
 from bot.goals.events import TurnEnded, TurnStarted
 from bot.goals.goal import State
@@ -353,6 +354,19 @@ async def test_the_command_may_have_a_name_of_its_own(net: SlackNet) -> None:
     assert "- `/aim write a haiku about tides into tides.txt`" in overview
     assert "What I take: behind **/aim** in the room, behind **!aim** in its threads" in whole
     assert "`list [mine|room]`" in one
+
+
+async def test_windows_and_homes_show_the_command_by_its_name(net: SlackNet) -> None:
+    net.call_it("aim")
+    windows = PersonalWindows(net.desk, net.store.records)
+    press = Incoming("button:1", channel(), ANN, "edit", 1.0, "C01GEN:1.000001", via="button")
+
+    home = await windows.home("T01TEST", ANN)
+
+    assert "`/aim <objective>`" in home.parts[-1].note
+    with pytest.raises(Refused) as refused:
+        await windows.window(press)
+    assert "`/goal" not in str(refused.value)
 
 
 async def test_an_answer_to_somebody_who_was_forgotten_is_said_to_nobody(net: SlackNet) -> None:
