@@ -26,7 +26,7 @@ SCHEMES: Final = frozenset({"http", "https", "mailto"})
 URL_MOST: Final = 2_000
 """Characters of a link's address; a longer one is shown as it was written."""
 _TASK: Final = re.compile(r"\[([ xX])\][ \n]")
-_CALLS: Final = re.compile(r"(?<!\w)@(?=here|channel|everyone|group)", re.IGNORECASE)
+_CALLS: Final = re.compile(r"(?<![^\W_])@(?=here|channel|everyone|group)", re.IGNORECASE)
 _URL: Final = re.compile(r"\bhttps?://[^\s<>|\"`]*[^\s<>|\"`.,:;!?'*_~)\]}]")
 _PARSER: Final = MarkdownIt("commonmark", {"html": False, "maxNesting": MOST_NESTED + 10}).enable(
     ["table", "strikethrough"]

@@ -17,7 +17,7 @@ from bot.ports.plain import printable
 from tests.peers.slack_schemas import faults_of_call
 
 CALLS = ("<!channel>", "<!here|x>", "<@U01ALICE>", "<!subteam^S1|@ops>", "<#C01GEN>", "@channel",
-         "@here", "@everyone", "@channel_", "@here_", "&lt;!here&gt;", "<https://x.example|bank>", "<mailto:a@b.c|x>")  # fmt: skip
+         "@here", "@everyone", "@channel_", "_@here_", "&lt;!here&gt;", "<https://x.example|bank>", "<mailto:a@b.c|x>")  # fmt: skip
 LETTERS = "שלום مرحبا \u202eabc\u202c 👩‍👩‍👧‍👦 🏳️‍🌈 e\u0301 👍🏽 \u200b字 ￼\x00\x1b"
 PARTS = st.one_of(
     st.sampled_from([
