@@ -169,6 +169,8 @@ async def hearing(
         heard=lambda: bed.heard.append(time.monotonic()),
         trouble=bed.troubles.append,
     )
+    # Those of an ear that went before are closed by now, or soon.
+    await bed.inbox.until(lambda: not front.sockets.links, "sockets that are closed")
     bed.task = asyncio.create_task(listening.run(bed.inbox))
     try:
         if mode == "socket" and app_token == APP_TOKEN:

@@ -376,3 +376,37 @@ async def test_what_is_no_payload_of_slacks_is_acknowledged_and_stores_nothing(
     assert envelope.is_acked
     assert envelope.sends == 1
     assert bed.inbox.texts() == ["still here"]
+
+
+async def test_what_cannot_be_read_is_logged_once(
+    front: SlackFront, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with hearing(front):
+        for _ in range(3):
+            await front.inject_payload({"type": "of a new kind", "team": 3}, "events_api")
+
+    assert caplog.text.count("cannot be read, of type 'of a new kind'") == 1
+
+
+async def test_at_fifty_a_second_every_acknowledgement_leaves_well_in_time(
+    front: SlackFront,
+) -> None:
+    def event(number: int) -> Json:
+        ts = f"1700001000.{number:06d}"
+        return {
+            "type": "message", "channel": "C01GEN", "channel_type": "channel",
+            "user": "U01ALICE", "text": "talk", "ts": ts, "event_ts": ts, "team": "T01TEST",
+        }  # fmt: skip
+
+    front.sockets.log.clear()
+    async with hearing(front, sockets=2) as bed:
+        for number in range(75):
+            await bed.does(lambda number=number: front.inject(event(number)))
+            await asyncio.sleep(0.02)
+        await bed.inbox.until(lambda: len(bed.inbox.messages) == 75, "all of them")
+        await bed.inbox.until(lambda: all(one.is_acked for one in front.sockets.log), "acks")
+
+    assert max(one.ack_s for one in front.sockets.log) < 1.5
+    assert [one.id for one in bed.inbox.messages] == [
+        f"C01GEN:1700001000.{number:06d}" for number in range(75)
+    ]
