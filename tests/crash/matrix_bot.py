@@ -7,9 +7,8 @@ next time. A request that is on its way is the proxy's to kill at.
 """
 
 import os
-import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,32 +17,16 @@ from adapters.store.inbox import StoreInbox
 from adapters.store.outbox import StoreOutbox
 from bot.cli import main
 from bot.ports.chat import Incoming
+from tests.crash.dying import DIED, Death, then
 
 INSIDE: Final = ("received", "stored", "claimed", "answered", "acknowledged")
 """An event is here and not stored; it is stored; rows of the outbox are claimed; the homeserver's
 answer to a send is here; that is stored."""
-DIED: Final = "died"
 
 
 def command(point: str, count: int) -> Sequence[str]:
     """What to start it with."""
     return (sys.executable, "-m", "tests.crash.matrix_bot", point, str(count))
-
-
-class Death:
-    """Comes at the count-th passing of a point, once in the life of a state folder."""
-
-    def __init__(self, point: str, count: int, mark: Path) -> None:
-        self._point, self._left, self._mark = point, count, mark
-
-    def at(self, point: str, *, counts: bool = True) -> None:
-        """Pass a point, or die here."""
-        if point != self._point or not counts or self._mark.exists():
-            return
-        self._left -= 1
-        if self._left == 0:
-            self._mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def watch(death: Death) -> None:
@@ -65,17 +48,8 @@ def watch(death: Death) -> None:
 
     StoreInbox.receive_all = receiving  # type: ignore[method-assign]
     StoreOutbox.claim = claiming  # type: ignore[method-assign]
-    Sender.message = _then(sent, lambda: death.at("answered"))  # type: ignore[method-assign]
-    StoreOutbox.sent = _then(acknowledged, lambda: death.at("acknowledged"))  # type: ignore[method-assign]
-
-
-def _then(method: Callable[..., Awaitable[Any]], after: Callable[[], None]) -> Any:
-    async def watched(self: Any, *args: Any, **more: Any) -> Any:
-        result = await method(self, *args, **more)
-        after()
-        return result
-
-    return watched
+    Sender.message = then(sent, lambda: death.at("answered"))  # type: ignore[method-assign]
+    StoreOutbox.sent = then(acknowledged, lambda: death.at("acknowledged"))  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

@@ -11,15 +11,14 @@ import itertools
 import os
 import signal
 import sqlite3
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from bot.goals.machine import replay
 from scheduler.control import ask_owner
+from tests.crash.kept import kept_alive
 from tests.crash.matrix_bot import INSIDE, command
 from tests.journeys.bot import until
 from tests.journeys.matrix import MatrixBot, MatrixGoal, assert_once, matrix_bot, shared_room
@@ -75,7 +74,7 @@ def test_killed_at(
         bot.command = command(point, count)
     else:
         _arm(bot, proxy, point, count)
-    with _kept_alive(bot) as deaths:
+    with kept_alive(bot) as deaths:
         bot.allow(ann.user_id, "admin")
         room = shared_room(ann, bot, encrypted=encrypted)
 
@@ -111,30 +110,6 @@ def _arm(bot: MatrixBot, proxy: MatrixFaults, point: str, count: int) -> None:
             bot.process.wait()
 
     proxy.watch(kill)
-
-
-@contextmanager
-def _kept_alive(bot: MatrixBot) -> Iterator[list[int]]:
-    """The bot, started again by itself whenever it was killed; yields how it ended each time."""
-    deaths: list[int] = []
-    over = threading.Event()
-
-    def keep() -> None:
-        while not over.wait(0.05):
-            process = bot.process
-            if process is not None and (code := process.poll()) not in (None, 0):
-                deaths.append(code)
-                bot.start()
-
-    bot.start()
-    keeper = threading.Thread(target=keep)
-    keeper.start()
-    try:
-        yield deaths
-    finally:
-        over.set()
-        keeper.join()
-        bot.end()
 
 
 def _assert_handled_once(bot: MatrixBot, goal: MatrixGoal) -> None:
