@@ -120,11 +120,15 @@ def init(
         slack_bot_token_file,
         slack_app_token_file,
     )
+    _until_left(flags, asks=not yes)
+
+
+def _until_left(flags: Flags, *, asks: bool) -> None:
     # A closed terminal ends it as Ctrl-C does: what it tries out is a copy of settings and key.
     for ending in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(ending, signal.default_int_handler)
     try:
-        _run(flags, asks=not yes)
+        _run(flags, asks=asks)
     except (KeyboardInterrupt, typer.Abort):
         sys.stdout.write("\nEnded by you. Nothing was written.\n")
         raise typer.Exit(INTERRUPTED) from None
