@@ -95,9 +95,10 @@ class Deeds:
         who = interactions.speaker_of(body, hearer) if hearer is not None else None
         if hearer is None or who is None:
             return {}
-        form = views.form_of(view, who, hearer.workspace, self._now())
+        workspace = await self._taking.install_named(views.workspace_of(view), hearer)
+        form = views.form_of(view, who, workspace, self._now())
         if form is None:
-            return {}
+            return self._opening.lost if self._opening is not None else {}
         if self._opening is not None and (errors := await self._opening.errors(form)):
             return answer_of(errors, view)
         await self._taking.store(turn, form)

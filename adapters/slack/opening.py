@@ -47,6 +47,11 @@ class Opening:
         """What is wrong with a form, by the name of the input. Raises as `Windows.errors`."""
         return dict(await self._windows.errors(form))
 
+    @property
+    def lost(self) -> dict[str, Any]:
+        """The answer to a form that nobody can read any more."""
+        return {"response_action": "update", "view": views.failure("", self._words)}
+
     async def _open(
         self, workspace: str, trigger: str, pressed: Incoming, *, is_in_modal: bool
     ) -> None:

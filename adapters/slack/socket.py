@@ -189,6 +189,8 @@ class Sockets:
 
     def _gone(self, socket: "_Socket") -> None:
         self._live.discard(socket)
+        if not socket.reading.cancelled() and (error := socket.reading.exception()):
+            log.error("Reading a socket of Slack has failed.", exc_info=error)
         if not self._live and not socket.is_closing:
             self._pulse.trouble("The connection to Slack broke; another one is opened.")
 

@@ -85,6 +85,17 @@ class Taking:
         """Store these. Raises as `Receive`."""
         await self._line.store(turn, *arrivals)
 
+    async def install_named(self, workspace: str, hearer: Hearer) -> str:
+        """A workspace that something of ours names, where the app is; else that of whoever heard it.
+
+        Raises:
+            HeadwayError: as `hearer_of`.
+        """
+        if workspace in ("", hearer.workspace):
+            return hearer.workspace
+        named = await self._installed.among((workspace,))
+        return hearer.workspace if named is None else workspace
+
     async def hearer_of(self, body: Json) -> Hearer | None:
         """What is known where a payload is from; None where the app is not installed.
 

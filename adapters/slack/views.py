@@ -130,6 +130,12 @@ def form_of(view: Json, who: Speaker, workspace: str, at: float) -> Incoming | N
     )
 
 
+def workspace_of(view: Json) -> str:
+    """The workspace in which a form of ours acts; empty where it is none of ours."""
+    about = _about(view)
+    return about["w"] if about is not None else ""
+
+
 def is_form(view: Json) -> bool:
     """Whether a view is a form of ours."""
     return view.get("callback_id") == FORM

@@ -208,3 +208,14 @@ async def test_a_trigger_that_is_too_old_stores_nothing_and_hurts_nobody(
 
     assert envelope.is_acked
     assert bed.inbox.arrivals == []
+
+
+async def test_a_form_that_nobody_can_read_any_more_says_so(front: SlackFront) -> None:
+    async with hearing(front, Ear(windows=Shown())) as bed:
+        await edit_pressed(bed)
+        view = await opened(bed)
+        envelope = await front.submit_as("U01ALICE", {**view, "private_metadata": "of old"})
+
+    assert envelope.answer["response_action"] == "update"
+    assert "That cannot be shown." in str(envelope.answer["view"])
+    assert bed.inbox.arrivals == []

@@ -8,6 +8,7 @@ import pytest
 from adapters.slack.ear import Ear
 from bot.ports.chat import Place
 from tests.adapters.slack.hearing_bed import Hearing, hearing
+from tests.adapters.slack.test_opening import Shown, opened
 from tests.peers.localslack import CHANNELS, TEAM, Channel, Install
 from tests.peers.slack_front import SlackFront, slack
 
@@ -64,6 +65,23 @@ async def test_a_channel_stays_in_the_workspace_under_which_it_is_known(
         await heard(bed, "U01ALICE", "C01GEN", "shared")
 
     assert bed.inbox.messages[0].place == Place("slack", "T02SECOND", "C01GEN")
+
+
+async def test_a_form_acts_in_the_workspace_under_which_its_channel_is_known(
+    front: SlackFront,
+) -> None:
+    async def workspace_of(room: str) -> str | None:
+        return "T02SECOND" if room == "C01GEN" else None
+
+    ear = Ear(workspace_of=workspace_of, windows=Shown())
+    async with hearing(front, ear, installed=(FIRST, SECOND)) as bed:
+        ts = str(await bed.does(lambda: front.say("U01ALICE", "C01GEN", "fix it")))
+        await front.message_shortcut("U01ALICE", "C01GEN", ts, "headway_run_as_goal")
+        await opened(bed)
+        await front.submit("U01ALICE", Objective="fix it well")
+        await bed.inbox.until(lambda: "fix it well" in bed.inbox.texts(), "a form")
+
+    assert bed.inbox.messages[-1].place.workspace == "T02SECOND"
 
 
 async def test_a_workspace_that_is_gone_keeps_no_channel(front: SlackFront) -> None:
