@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -401,7 +402,7 @@ async def test_at_fifty_a_second_every_acknowledgement_leaves_well_in_time(
     front.sockets.log.clear()
     async with hearing(front, sockets=2) as bed:
         for number in range(75):
-            await bed.does(lambda number=number: front.inject(event(number)))
+            await bed.does(partial(front.inject, event(number)))
             await asyncio.sleep(0.02)
         await bed.inbox.until(lambda: len(bed.inbox.messages) == 75, "all of them")
         await bed.inbox.until(lambda: all(one.is_acked for one in front.sockets.log), "acks")

@@ -77,7 +77,8 @@ async def test_a_form_that_is_wrong_is_told_by_http(front: SlackFront) -> None:
 
 async def test_slack_is_answered_that_the_address_is_right(front: SlackFront) -> None:
     async with hearing(front, mode="http") as bed, door(bed.listening, PORT):
-        answer = await asyncio.to_thread(lambda: front.run(front.delivery.challenge()))
+        assert front.http is not None
+        answer = await asyncio.to_thread(front.run, front.http.challenge())
 
     assert answer == "the challenge"
 

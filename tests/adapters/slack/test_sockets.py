@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from aiohttp import web
@@ -189,7 +190,7 @@ async def test_what_comes_while_the_store_is_unusable_comes_again(front: SlackFr
     async with hearing(front) as bed:
         bed.inbox.is_broken = StoreUnusable("The disk is full.")
         for number in range(5):
-            await bed.does(lambda n=number: front.say("U01ALICE", "C01GEN", f"message {n}"))
+            await bed.does(partial(front.say, "U01ALICE", "C01GEN", f"message {number}"))
         await bed.inbox.until(lambda: len(bed.inbox.tried) >= 5, "tries")
         assert not any(one.is_acked for one in front.sockets.log)
         bed.inbox.is_broken = None
@@ -205,10 +206,7 @@ async def test_while_the_line_is_full_nothing_more_is_read(front: SlackFront) ->
         line._most = 3
         longest = 0
         await asyncio.gather(
-            *(
-                bed.does(lambda n=n: front.say("U01ALICE", "C01GEN", f"message {n}"))
-                for n in range(30)
-            )
+            *(bed.does(partial(front.say, "U01ALICE", "C01GEN", f"message {n}")) for n in range(30))
         )
         while len(bed.inbox.texts()) < 30:
             longest = max(longest, len(line))
