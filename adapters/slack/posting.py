@@ -25,11 +25,12 @@ from adapters.slack.errors import GONE, MISFIT, NOT_IN_ROOM, NotPermitted
 from adapters.slack.ids import message_id, parted, ts_of
 from adapters.slack.pace import Pace
 from adapters.slack.payloads import text_of
+from adapters.slack.payloads import ts as ts_in
 from adapters.slack.people import Directory
 from adapters.slack.render import Message, Words
 from adapters.slack.upload import Upload, Uploads, of_attachment, of_bytes
 from adapters.slack.wording import WHOLE, Make, digest_of, is_in_place, is_status, rare_in
-from bot.errors import HeadwayError, Refused, Wait
+from bot.errors import HeadwayError, OutcomeUnknown, Refused, Wait
 from bot.ports.chat import Outgoing, Place, Shape
 from bot.ports.files import Files
 
@@ -154,8 +155,9 @@ class SlackPosting:
     async def _said(self, message: Outgoing, make: Make, of: int) -> str:
         place = message.place
         answer = await self._in_dialects(place, make, lambda said: self._entered(message, said, of))
-        id = message_id(text_of(answer.get("channel")) or place.room, text_of(answer.get("ts")))
-        parted(id)
+        if not (ts := ts_in(answer.get("ts"))):
+            raise OutcomeUnknown(f"{WHAT}: Slack does not say where it is. It is looked up.")
+        id = message_id(text_of(answer.get("channel")) or place.room, ts)
         if is_status(message):
             self._pace.edited(id)
             _keep(self._shown, id, digest_of(make(Dialect.WHOLE)))

@@ -228,7 +228,9 @@ def _acts(shape: Shape) -> list[Block]:
     ]
     offered += [(one.verb, one.label, _style(one.verb)) for one in shape.buttons]
     elements: list[Any] = []
-    for verb, label, style in offered[: kit.ACTIONS_MOST]:
+    for verb, label, wished in offered[: kit.ACTIONS_MOST]:
+        # Of several that lead on, the first stands out.
+        style = "" if wished == "primary" and _has_primary(elements) else wished
         said = f"{label}: {spoken}" if spoken else label
         try:
             number = len(elements) + 1
@@ -240,6 +242,10 @@ def _acts(shape: Shape) -> list[Block]:
     return (
         [{"type": "actions", "block_id": f"{ACTION}acts", "elements": elements}] if elements else []
     )
+
+
+def _has_primary(elements: Sequence[Any]) -> bool:
+    return any(one.get("style") == "primary" for one in elements)
 
 
 def _style(verb: str) -> str:
