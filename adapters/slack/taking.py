@@ -127,24 +127,32 @@ class Taking:
         """The install under which a channel is known, as long as it is there."""
         if not room:
             return install.workspace
-        known = self._rooms.get(room) or await self._ear.workspace_of(room)
-        if known and known != install.workspace:
-            other = await self._installed.among((known,))
-            known = known if other is not None else ""
-        self._rooms[room] = known or install.workspace
+        if room not in self._rooms:
+            first = await self._ear.workspace_of(room)
+            # What came by another install's right may have been quicker.
+            self._rooms.setdefault(room, first or install.workspace)
+        known = self._rooms[room]
+        if known != install.workspace and await self._installed.among((known,)) is None:
+            known = self._rooms[room] = install.workspace
         self._rooms.move_to_end(room)
         while len(self._rooms) > ROOMS_MOST:
             self._rooms.popitem(last=False)
-        return self._rooms[room]
+        return known
 
     async def _people(self, workspace: str, who: tuple[str, str]) -> Mapping[str, Known]:
         user, text = who
         mentioned = users_in(text)[:MENTIONS_MOST] if "<@" in text else ()
-        users = frozenset({user, *mentioned} - {""} - self._us)
+        # Whoever speaks is looked up by themselves: an unknown name in the text hides no known one.
+        asked = (frozenset({user}), frozenset(mentioned) - {user})
+        found = await asyncio.gather(
+            *(self._known(workspace, users - self._us - {""}) for users in asked)
+        )
+        return {id: one for some in found for id, one in some.items()}
+
+    async def _known(self, workspace: str, users: frozenset[str]) -> Mapping[str, Known]:
         if not users:
             return {}
-        found = await _soon(self._ear.people(workspace, users), LOOK_UP_S)
-        return found or {}
+        return await _soon(self._ear.people(workspace, users), LOOK_UP_S) or {}
 
     def _seen(self, heard: Heard, event: Json, hearer: Hearer) -> Heard:
         """The same, with what somebody who begins to talk in private has before them."""

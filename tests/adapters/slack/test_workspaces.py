@@ -1,11 +1,12 @@
 """Several workspaces, organisations, and people of elsewhere."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from adapters.slack.ear import Ear
+from adapters.slack.mentions import Known
 from bot.ports.chat import Place
 from tests.adapters.slack.hearing_bed import Hearing, hearing
 from tests.adapters.slack.test_opening import Shown, opened
@@ -44,7 +45,11 @@ async def test_each_workspace_is_heard_as_itself(front: SlackFront) -> None:
 async def test_a_channel_that_two_installs_see_is_one_room(front: SlackFront) -> None:
     front.world.room("C01GEN").further = (SECOND,)
 
-    async with hearing(front, installed=(FIRST, SECOND)) as bed:
+    async def workspace_of(room: str) -> None:
+        await asyncio.sleep(0.02)
+
+    ear = Ear(workspace_of=workspace_of)
+    async with hearing(front, ear, installed=(FIRST, SECOND)) as bed:
         for text in ("one", "two", "three"):
             await heard(bed, "U01ALICE", "C01GEN", text)
         await bed.inbox.until(lambda: len(bed.inbox.tried) == 6, "both installs")
@@ -147,3 +152,21 @@ async def test_who_cannot_be_looked_up_in_time_is_heard_all_the_same(front: Slac
 
     (said,) = bed.inbox.messages
     assert said.speaker.id == "T01TEST:U01ALICE"
+
+
+async def test_an_unknown_name_in_a_text_hides_not_who_speaks(front: SlackFront) -> None:
+    async with hearing(front, installed=(FIRST,)) as bed:
+        known = bed.listening.ear.people
+
+        async def slow(workspace: str, users: frozenset[str]) -> Mapping[str, Known]:
+            if "U02BOB" in users:
+                await asyncio.sleep(60)
+            return await known(workspace, users)
+
+        object.__setattr__(bed.listening.ear, "people", slow)
+        await bed.does(lambda: front.say("U01ALICE", "C01GEN", "ask <@U02BOB>"))
+        await bed.inbox.until(lambda: bed.inbox.messages, "a message")
+
+    (said,) = bed.inbox.messages
+    assert said.speaker.name == "alice"
+    assert said.text == "ask <@T01TEST:U02BOB>"
