@@ -133,7 +133,8 @@ class Taking:
             self._rooms.setdefault(room, first or install.workspace)
         known = self._rooms[room]
         if known != install.workspace and await self._installed.among((known,)) is None:
-            known = self._rooms[room] = install.workspace
+            known = install.workspace
+        self._rooms[room] = known
         self._rooms.move_to_end(room)
         while len(self._rooms) > ROOMS_MOST:
             self._rooms.popitem(last=False)
