@@ -11,6 +11,7 @@ Rule 5: what can be edited no more is said once more, in a new message, and afte
 
 import asyncio
 import logging
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -40,6 +41,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 REMEMBERED: Final = 4_096
+SETTLES_S: Final = 3.0
+"""So long after its answer was lost a post may yet come to be there."""
 AT_WORK: Final = frozenset({"ready", "working", "auditing"})
 """States that another one will follow soon."""
 WHAT: Final = "The message cannot be sent"
@@ -70,12 +73,14 @@ class SlackPosting:
             pace: the budget of `calls`.
         """
         self._calls, self._people, self._words, self._files = calls, people, words, files
-        self._pace = pace
+        self._pace, self._clock = pace, clock
         self._uploads = Uploads(calls, people, clock)
         self._ephemeral = Ephemeral(calls, way_back)
         self.said: Callable[[Place], None] = _unheard
         """Is told where the bot has just said something."""
         self._threads: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self._lost: OrderedDict[str, float] = OrderedDict()
+        """When the answers to posts were lost, by key."""
         self._half: OrderedDict[str, str] = OrderedDict()
         """Ids of posts whose files are on their way, by key."""
         self._shown: OrderedDict[str, str] = OrderedDict()
@@ -115,12 +120,22 @@ class SlackPosting:
         home = await self._people.home(place.workspace)
         there = await finding.found(self._calls, home, place, key, since)
         if there is None:
+            self._settle(key)
             return None
         if there.of > 1:
             # Whether its files are there is looked up when it is sent again, which sends those alone.
             _keep(self._half, key, there.id)
             return None
         return there.id
+
+    def _settle(self, key: str) -> None:
+        """A post that was lost on its way a moment ago may yet arrive: raise Wait until it cannot."""
+        left_s = self._lost.get(key, -math.inf) + SETTLES_S - self._clock()
+        if left_s > 0:
+            raise Wait(
+                "The message may be on its way. It is looked up again.", retry_after_s=left_s
+            )
+        self._lost.pop(key, None)
 
     def _lock(self, place: Place) -> asyncio.Lock:
         return self._threads.setdefault((place.room, place.thread), asyncio.Lock())
@@ -183,19 +198,23 @@ class SlackPosting:
 
     async def _posted(self, message: Outgoing, said: Message, of: int) -> Json:
         place, root = message.place, ts_of(message.place)
-        return await self._calls.call(
-            place.workspace,
-            "chat.postMessage",
-            what=WHAT,
-            channel=place.room,
-            text=said.text,
-            blocks=list(said.blocks) or None,
-            metadata=finding.mark(message.key, of),
-            thread_ts=root or None,
-            reply_broadcast=False if root else None,
-            unfurl_links=False,
-            unfurl_media=False,
-        )
+        try:
+            return await self._calls.call(
+                place.workspace,
+                "chat.postMessage",
+                what=WHAT,
+                channel=place.room,
+                text=said.text,
+                blocks=list(said.blocks) or None,
+                metadata=finding.mark(message.key, of),
+                thread_ts=root or None,
+                reply_broadcast=False if root else None,
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+        except OutcomeUnknown:
+            _keep(self._lost, message.key, self._clock())
+            raise
 
     async def _edit(self, message: Outgoing) -> str:
         id, place, is_one = message.edits, message.place, is_status(message)

@@ -32,6 +32,8 @@ class Poster:
     posting: SlackPosting
     calls: Calls
     files: MemoryFiles
+    watch: Any
+    """The clock that it was given."""
     ways: dict[str, str] = field(default_factory=dict)
     """Addresses by which messages can be answered."""
 
@@ -75,7 +77,7 @@ async def poster(
     people = Directory(calls, clock)
     posting = SlackPosting(calls, people, WORDS, files, clock, way_back, pace)
     try:
-        yield Poster(front, posting, calls, files, ways)
+        yield Poster(front, posting, calls, files, clock, ways)
     finally:
         await calls.close()
 

@@ -8,7 +8,7 @@ import pytest
 from bot.errors import HeadwayError, OutcomeUnknown, Wait
 from bot.ports.chat import Outgoing, Place
 from tests.adapters.slack.posting_bed import ANN, GENERAL, Poster, poster, says
-from tests.adapters.slack.web_bed import front, slack_of_module
+from tests.adapters.slack.web_bed import Watch, front, slack_of_module
 from tests.peers.localslack import TEAM
 from tests.peers.slack_faults import Cut, Failed, Fault, Limited, Page, Slow
 from tests.peers.slack_front import SlackFront
@@ -25,7 +25,7 @@ KINDS: tuple[Fault, ...] = (
 
 @pytest.fixture
 async def bot(front: SlackFront) -> AsyncIterator[Poster]:
-    async with poster(front) as made:
+    async with poster(front, Watch()) as made:
         yield made
 
 
@@ -33,6 +33,7 @@ async def delivered(bot: Poster, message: Outgoing) -> str:
     """Send it as the outbox does: what may be there is looked up first."""
     since, is_unknown = time.time(), False
     for _ in range(30):
+        bot.watch.now_s += 1.0
         try:
             found = None
             if is_unknown:
@@ -40,9 +41,9 @@ async def delivered(bot: Poster, message: Outgoing) -> str:
             return found or await bot.posting.send(message)
         except OutcomeUnknown:
             is_unknown = True
+            bot.watch.now_s += 1.0
         except Wait:
-            # What a fault says of seconds is not waited for.
-            bot.posting._pace._not_before.clear()
+            bot.watch.now_s += 31.0
     raise AssertionError("It never came.")
 
 
@@ -67,6 +68,20 @@ async def test_a_post_that_is_not_answered_in_time_is_found_again(front: SlackFr
 
         assert await bot.posting.find(thread, "k1", time.time() - 5) is not None
         assert len(bot.replies(thread)) == 1
+
+
+async def test_a_post_that_arrives_after_its_answer_was_lost_is_waited_for(bot: Poster) -> None:
+    thread = bot.thread()
+    bot.front.faults.next_times("chat.postMessage", Cut("before"))
+    with pytest.raises(OutcomeUnknown):
+        await bot.posting.send(says("Once.", thread))
+
+    with pytest.raises(Wait) as early:
+        await bot.posting.find(thread, "k1", time.time() - 5)
+    bot.watch.now_s += 3.0
+
+    assert 0 < (early.value.retry_after_s or 0) <= 3
+    assert await bot.posting.find(thread, "k1", time.time() - 5) is None
 
 
 async def test_a_limit_is_a_wait_as_long_as_slack_says_and_kept_to(bot: Poster) -> None:
@@ -114,14 +129,13 @@ async def test_through_all_faults_each_post_is_there_once_and_in_the_order_of_it
     front: SlackFront, seed: int
 ) -> None:
     wished = [f"Number {n}." for n in range(12)]
-    async with poster(front) as bot:
+    async with poster(front, Watch()) as bot:
         thread = bot.thread()
         front.faults.lottery(
             seed, 0.5, KINDS, methods=("chat.postMessage", "conversations.replies")
         )
 
         for n, text in enumerate(wished):
-            bot.posting._pace._calls.clear()
             await delivered(bot, says(text, thread, f"k{n}"))
 
         front.faults.calm()
