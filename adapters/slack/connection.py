@@ -241,6 +241,7 @@ class SlackChat:
             heard=wishes.heard,
             trouble=wishes.trouble,
             is_listed=wishes.is_listed,
+            is_heard=wishes.is_heard,
             people=overhearing.people_of,
             with_files=attaching.with_files,
             message=self._history.message,

@@ -35,6 +35,10 @@ async def _no(place: Place, speaker: Speaker) -> bool:
     return False
 
 
+async def _anybody(place: Place, speaker: Speaker) -> bool:
+    return True
+
+
 async def _nobody(workspace: str, users: frozenset[str]) -> Mapping[str, Known]:
     return {}
 
@@ -81,6 +85,8 @@ class Ear:
     """Called with the reason why the bot is deaf for the moment."""
     is_listed: Callable[[Place, Speaker], Awaitable[bool]] = _no
     """Whether another bot is on the list by itself; if not, it is not heard."""
+    is_heard: Callable[[Place, Speaker], Awaitable[bool]] = _anybody
+    """Whether somebody has a role there; for others nothing is asked of Slack."""
     people: Callable[[str, frozenset[str]], Awaitable[Mapping[str, Known]]] = _nobody
     """(workspace, users): who they are, as far as that is known soon."""
     with_files: Callable[[Incoming, Sequence[Json]], Awaitable[Incoming]] = _as_it_is

@@ -68,18 +68,17 @@ class Taking:
         self._us: set[str] = set()
         self._rooms: OrderedDict[str, str] = OrderedDict()
 
-    async def event(self, body: Json, turn: Turn) -> Heard | None:
-        """Take an event in; what it was, or None. Raises as `Receive`, and Wait."""
+    async def event(self, body: Json, turn: Turn) -> None:
+        """Take an event in. Raises as `Receive`, and Wait."""
         event = fields(body.get("event"))
         hearer = await self.hearer_of(body)
         if hearer is None:
-            return None
+            return
         self._ear.on_event(hearer.workspace, event)
         heard = parse.parse(body, hearer)
         if heard is None or not await self._counts(heard):
-            return None
+            return
         await self.store(turn, await self._whole(self._seen(heard, event, hearer), hearer, turn))
-        return heard
 
     async def store(self, turn: Turn, *arrivals: Arrival) -> None:
         """Store these. Raises as `Receive`."""
@@ -175,12 +174,17 @@ class Taking:
         """The arrival with all that belongs to it. Raises NotYet where that is not there soon."""
         one = heard.arrival
         if isinstance(one, Reacted) and one.emoji == AIM:
-            asked = self._ear.message(hearer.workspace, one.to)
-            message = await _soon(asked, READING_S)
+            message = await _soon(self._aimed_at(one), READING_S)
             return replace(one, text=_says(message or {}, hearer))
         if isinstance(one, Incoming) and heard.files:
             return await self._with_files(one, heard, turn)
         return one
+
+    async def _aimed_at(self, aim: Reacted) -> Json | None:
+        """The message under a reaction of somebody who may make something of it."""
+        if not await self._ear.is_heard(aim.place, aim.speaker):
+            return None
+        return await self._ear.message(aim.place.workspace, aim.to)
 
     async def _with_files(self, message: Incoming, heard: Heard, turn: Turn) -> Incoming:
         coming = asyncio.ensure_future(self._ear.with_files(message, heard.files))

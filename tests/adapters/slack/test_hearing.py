@@ -272,6 +272,24 @@ async def test_a_message_that_is_aimed_at_is_read(front: SlackFront) -> None:
     assert (aim.emoji, aim.text) == ("🎯", "the <b> is broken")
 
 
+async def test_for_a_stranger_who_aims_nothing_is_asked_of_slack(front: SlackFront) -> None:
+    asked: list[str] = []
+
+    async def message(workspace: str, id: str) -> Json:
+        asked.append(id)
+        return {}
+
+    async def nobody(place: Place, speaker: Speaker) -> bool:
+        return False
+
+    async with hearing(front, Ear(message=message, is_heard=nobody)) as bed:
+        ts = await says(bed, "x")
+        await bed.does(lambda: front.react("U01ALICE", "C01GEN", ts, "dart"))
+        await bed.inbox.until(lambda: len(bed.inbox.arrivals) == 2, "an aim")
+
+    assert asked == []
+
+
 async def test_a_home_that_is_opened_is_told_and_stores_nothing(front: SlackFront) -> None:
     told: list[tuple[str, str, int]] = []
 
