@@ -236,3 +236,15 @@ async def test_who_is_told_to_end_ends_at_once(front: SlackFront) -> None:
         await asyncio.gather(bed.task, return_exceptions=True)  # type: ignore[arg-type]
 
     assert time.monotonic() - began < 2.0
+
+
+async def test_while_slack_is_out_of_reach_it_is_tried_again(front: SlackFront) -> None:
+    async with hearing(front) as bed:
+        await says(bed, "before")
+        front.is_down = True
+        await asyncio.to_thread(front.run, front.sockets.cut())
+        await bed.inbox.until(lambda: len(bed.troubles) >= 2, "why")
+        front.is_down = False
+        await says(bed, "after")
+
+    assert bed.inbox.texts() == ["before", "after"]
