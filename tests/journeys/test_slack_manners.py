@@ -86,6 +86,10 @@ def test_a_stranger_is_told_once_and_may_ask_to_be_let_in(
         "a card for the admins",
     )[-1]
     front.press(ALICE, GENERAL, card["ts"], "Allow")
+    front.until(
+        lambda: any("is user in all rooms now" in plain_text(one) for one in front.posts(GENERAL)),
+        "it is told that she is let in",
+    )
 
     goal = headway.started(ERIN, "!script complete_after 1")
     goal.until("complete")
