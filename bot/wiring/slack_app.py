@@ -6,10 +6,11 @@ Rule: nothing here loads slack_sdk before the app is worked with.
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin
 
 from adapters.clock import WallClock
 from adapters.slack.manifest import SCOPES, Wanted, Words, manifest
-from adapters.slack.paths import EVENTS_PATH, INSTALL_PATH, REDIRECT_PATH
+from adapters.slack.paths import AUTHORIZE_PATH, EVENTS_PATH, INSTALL_PATH, REDIRECT_PATH
 from bot.chat.texts import Texts
 from bot.chat.verbs import served
 from bot.errors import BadSettings
@@ -111,7 +112,8 @@ def open_doors(
     if settings.slack_client_id and not tokens.is_single:
         from adapters.slack.oauth import InstallDoor, Offer
 
-        offer = Offer(settings.public_url, tuple(scope.name for scope in SCOPES))
+        authorize = urljoin(settings.slack_api_url, AUTHORIZE_PATH)
+        offer = Offer(settings.public_url, tuple(scope.name for scope in SCOPES), authorize)
         door = InstallDoor(
             keys_of(settings), offer, tokens, installs, page_sentences(texts),
             is_served=is_served, now=clock.now,
