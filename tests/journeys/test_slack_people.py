@@ -148,9 +148,10 @@ def test_a_press_of_a_stranger_changes_nothing(headway: SlackBot, front: SlackFr
     goal = headway.asked(ALICE, f"<@{BOT}> !script asks")
     card = goal.until_posted("decision")
 
-    goal.press(card, "yes", ERIN)
+    assert front.press_as(ERIN, dict(card), _button(card, "yes")).wait().is_acked
+    heard = len(front.unseen(ALICE))
     goal.say("tasks")
-    goal.until_posted("reply")
+    front.until(lambda: len(front.unseen(ALICE)) > heard, "an answer to Alice", GOAL_S)
 
     assert goal.look().goal.state == "deciding"
     goal.say("cancel yes")

@@ -54,7 +54,7 @@ def test_a_message_becomes_a_goal_by_its_shortcut(headway: SlackBot, front: Slac
 
     goal = SlackGoal(headway, ALICE, GENERAL, ts)
     done = goal.until("complete")
-    assert done.ledger.budget.usd == 3
+    assert done.budget.nano_usd == 3_000_000_000
     goal.until_kinds("settle")
 
 
@@ -69,9 +69,8 @@ def test_the_bots_own_answer_becomes_a_goal_by_its_shortcut(
     _window(front)
     front.submit(ALICE, Objective="Do that once more. !script complete_after 1").wait()
 
-    until(
-        lambda: any("once more" in goal.objective for goal in headway.goals()), GOAL_S, headway.told
-    )
+    until(lambda: len(headway.look(before.thread)) == 2, GOAL_S, before.story)
+    before.until_kinds("settle", "settle")
 
 
 def test_a_goal_is_begun_in_a_window_from_anywhere(headway: SlackBot, front: SlackFront) -> None:

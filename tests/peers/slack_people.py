@@ -16,7 +16,7 @@ import aiohttp
 from tests.peers import slack_payloads as payloads
 from tests.peers.localslack import Install
 from tests.peers.slack_core import Core, Json
-from tests.peers.slack_delivery import Envelope
+from tests.peers.slack_delivery import Envelope, Watcher
 
 REPLY_S: Final = 15.0
 LOOK_S: Final = 0.02
@@ -40,7 +40,10 @@ class SlackFront(Core):
     """The front. What it is asked to do may be asked from any thread but its own."""
 
     def say(self, user: str, channel: str, text: str, thread: str = "") -> str:
-        """Say something; returns its timestamp."""
+        """Say something, in a channel where one is or comes into; returns its timestamp."""
+        if channel not in self.world.dms:
+            self.world.people_of(channel)
+            self.world.members[channel].add(user)
         wish = {"channel": channel, "user": user, "text": text}
         if thread:
             wish["thread_ts"] = thread
@@ -236,7 +239,7 @@ class SlackFront(Core):
     def delete_channel(self, channel: str) -> None:
         """Delete a channel."""
         self.world.room(channel).is_gone = True
-        self.inject({"type": "channel_deleted", "channel": channel})
+        self.inject({"type": "channel_deleted", "channel": channel, "event_ts": self.stamp()})
 
     def kick(self, channel: str, by: str = "U01ALICE") -> None:
         """Remove the bot from a channel."""
@@ -310,6 +313,10 @@ class SlackFront(Core):
         if not stack:
             raise LookupError(f"{user} has no window open.")
         return dict(stack[-1])
+
+    def on_envelope(self, watcher: Watcher) -> None:
+        """Tell `watcher` of each envelope that is sent, and of each that is acknowledged."""
+        self.delivery.watcher = watcher
 
     def is_heard(self) -> bool:
         """Whether the bot is there to be told of things."""
