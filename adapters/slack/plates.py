@@ -29,6 +29,7 @@ SMALL_MOST: Final = 600
 """Of one piece of small print; Slack takes more, and then it is small no longer."""
 HEAD_MOST: Final = 600
 TASKS_MOST: Final = 20
+TASK_MOST: Final = 120
 BUTTONS_MOST: Final = 25
 BODY_BLOCKS: Final = 8
 """Of one text in a view; what is longer is told in its thread."""
@@ -61,7 +62,9 @@ def plate(shape: Shape, numbers: Numbers, place: Place | None = None, of: str = 
     blocks = [_section(top)] if top else []
     blocks += _rich(shape.body)
     small = [*_tasks(shape), *([shape.now] if shape.now else []), *shape.notes]
-    blocks += _contexts([literal(cut(one, SMALL_MOST)) for one in small if one.strip()])
+    # One below the other: beside one another they would be columns.
+    lines = "\n".join(literal(cut(one, SMALL_MOST)) for one in small if one.strip())
+    blocks += _contexts([lines] if lines else [])
     return blocks + _acts(shape, numbers, place, of)
 
 
@@ -95,18 +98,14 @@ def _fitting(groups: Sequence[list[Block]], most: int) -> list[Block]:
 
 def _masthead(top: Shape, numbers: Numbers, place: Place) -> list[Block]:
     words = [f"*{literal(top.word)}*"] if top.word else []
-    if top.body:
-        words.append(literal(top.body))
-    section = _section("\n".join(words) or "…")
-    if top.notes:
-        small = SEPARATOR.join(literal(one) for one in top.notes)
-        section["text"]["text"] = _within(f"{section['text']['text']}\n{small}")
+    section = _section("\n".join([*words, *([literal(top.body)] if top.body else [])]) or "…")
     new = next((one for one in top.buttons if one.verb == NEW), None)
     if new is not None:
         press = Press(NEW, place)
         section["accessory"] = button(press, new.label, numbers.next(), style="primary")
         section["block_id"] = f"{ACTION}acts:{numbers.next()}"
-    return [section]
+    small = SEPARATOR.join(literal(cut(one, SMALL_MOST)) for one in top.notes if one.strip())
+    return [section, *_contexts([small] if small else [])]
 
 
 def _part(part: Part, numbers: Numbers, thread: str) -> list[list[Block]]:
@@ -181,7 +180,7 @@ def _are_long(options: Sequence[str]) -> bool:
 def _tasks(shape: Shape) -> list[str]:
     told = [f"{TASK_GLYPHS.get(state, '☐')} {title}" for title, state in shape.tasks[:TASKS_MOST]]
     left = len(shape.tasks) - len(told)
-    return ["  ".join(told) + (f"  +{left}" if left else "")] if told else []
+    return [*told, *([f"+{left}"] if left else [])]
 
 
 def _acts(shape: Shape, numbers: Numbers, place: Place | None, of: str) -> list[Block]:

@@ -152,7 +152,8 @@ def _goal(row: Row) -> Shape:
     what = ""
     if goal.state is State.BLOCKED:
         what, _ = reason(goal.reason, facts, row.manner, facts.text(goal.note))
-    elif not goal.is_final:
+    elif not goal.is_final and shape.now != row.manner.texts("status.paused"):
+        # A button stands beneath it for what that line says.
         what = shape.now
     return replace(
         shape,

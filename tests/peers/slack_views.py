@@ -4,6 +4,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tests.peers.localslack import Install
+from tests.peers.slack_mirror import for_page
 from tests.peers.slack_pages import Json, error
 from tests.peers.slack_world import STACK
 
@@ -49,7 +50,7 @@ async def published(front: "Core", install: Install, args: Json) -> Json:
     id = before["id"] if before is not None else front.world.fresh("V")
     view = _made(front, install, args["view"], id, id)
     front.world.homes[install.bot, user] = view
-    await front.pass_on("views.publish", install, {"user_id": user, "view": args["view"]})
+    await front.pass_on("views.publish", install, {"user_id": user, "view": for_page(args["view"])})
     return {"ok": True, "view": view}
 
 
@@ -105,7 +106,7 @@ async def _pass_on(
     front: "Core", install: Install, method: str, made: Json, before: Json | None, user: str
 ) -> None:
     """Show it on local-slack's page, which gives a view a new id each time."""
-    wish: Json = {"view": {k: v for k, v in made.items() if v is not None}}
+    wish: Json = {"view": for_page({k: v for k, v in made.items() if v is not None})}
     if before is None:
         wish["trigger_id"] = await front.standing_trigger()
     else:
