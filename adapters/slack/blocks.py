@@ -21,6 +21,9 @@ from adapters.slack.text import Parsed, parsed, pieces
 ALL_MOST: Final = 12_000
 """Characters of all blocks of a message: about 13,200 are `msg_blocks_too_long` (bolt-js#2509), and
 12,000 is the limit of its `markdown` blocks."""
+ELEMENT: Final = 20
+"""Characters that each block and element counts besides: Slack counts such a thing, and does not tell
+how much (rich text of 11,341 characters was refused, bolt-js#2867)."""
 BLOCKS_MOST: Final = 50
 CONTEXT_MOST: Final = 10
 """Elements of a context."""
@@ -167,7 +170,8 @@ def _size(part: Any) -> int:
         for name, value in part.items()
         if name in PLAIN_TEXTS and isinstance(value, str)
     )
-    return own + sum(_size(value) for value in part.values())
+    container = ELEMENT if part.get("type") in _CONTAINERS else 0
+    return container + own + sum(_size(value) for value in part.values())
 
 
 def _is_bound(next_letter: str, letter: str) -> bool:
@@ -175,6 +179,13 @@ def _is_bound(next_letter: str, letter: str) -> bool:
     return next_letter in _BINDING or letter == "\N{ZERO WIDTH JOINER}"
 
 
+_CONTAINERS: Final = frozenset(
+    {
+        "section", "context", "header", "divider", "actions", "markdown", "rich_text", "table",
+        "plan", "rich_text_section", "rich_text_list", "rich_text_quote", "rich_text_preformatted",
+        "text", "link", "raw_text", "task_card", "button",
+    }
+)  # fmt: skip
 _TORN: Final = re.compile(r"&[a-z]{0,3}$")
 _BINDING: Final = frozenset(
     [chr(code) for code in (0x200D, 0xFE0E, 0xFE0F, *range(0x1F3FB, 0x1F400))]

@@ -54,10 +54,10 @@ GONE: Final = frozenset(
     }
 )  # fmt: skip
 """Codes of a message that cannot be edited any more."""
-MISFIT: Final = frozenset(
-    {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "block_mismatch"}
-)
+MISFIT: Final = frozenset({"invalid_blocks", "invalid_blocks_format"})
 """Codes of blocks that this Slack does not take."""
+TOO_LONG: Final = frozenset({"msg_blocks_too_long", "msg_too_long"})
+"""Codes of what is to be said in fewer words."""
 
 
 class LoggedOut(ByOperator):

@@ -30,7 +30,7 @@ GONE: Final = frozenset({"thread_not_found", "message_not_found"})
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A message that was sent with a key. `of`: 1, or 2 where files go with it."""
+    """A message that was sent with a key. `of`: it and the files that go with it."""
 
     id: str
     of: int = 1

@@ -13,7 +13,7 @@ import asyncio
 import logging
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
@@ -22,7 +22,7 @@ from adapters.slack import finding, render, wording
 from adapters.slack.blocks import Dialect
 from adapters.slack.calling import Calls, Json
 from adapters.slack.ephemeral import Ephemeral, WayBack, is_direct
-from adapters.slack.errors import GONE, MISFIT, NOT_IN_ROOM, NotPermitted
+from adapters.slack.errors import GONE, MISFIT, NOT_IN_ROOM, TOO_LONG, NotPermitted
 from adapters.slack.ids import message_id, parted, ts_of
 from adapters.slack.pace import Pace
 from adapters.slack.payloads import text_of
@@ -81,8 +81,8 @@ class SlackPosting:
         self._threads: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._lost: OrderedDict[str, float] = OrderedDict()
         """When the answers to posts were lost, by key."""
-        self._half: OrderedDict[str, str] = OrderedDict()
-        """Ids of posts whose files are on their way, by key."""
+        self._half: OrderedDict[str, tuple[str, int]] = OrderedDict()
+        """Ids of posts whose files are on their way, and of how many parts they are, by key."""
         self._shown: OrderedDict[str, str] = OrderedDict()
         """What messages that are edited in place say, by id."""
         self._anew: OrderedDict[str, None] = OrderedDict()
@@ -124,7 +124,7 @@ class SlackPosting:
             return None
         if there.of > 1:
             # Whether its files are there is looked up when it is sent again, which sends those alone.
-            _keep(self._half, key, there.id)
+            _keep(self._half, key, (there.id, there.of))
             return None
         return there.id
 
@@ -157,15 +157,36 @@ class SlackPosting:
 
     async def _post(self, message: Outgoing) -> str:
         """Say it, unless that was done, and give its files."""
-        make, uploads = await self._contents(message)
-        id, is_again = self._half.get(message.key, ""), message.key in self._half
-        if not id:
-            id = await self._said(message, make, 2 if uploads else 1)
+        half = self._half.get(message.key)
+        is_again = half is not None
+        if half is not None:
+            id, of = half
+            _, uploads = await self._contents(message, 0)
+            if len(uploads) < of - 1:
+                # It was said in fewer words than would have seemed to fit.
+                _, uploads = await self._contents(message, 1)
+        else:
+            id, uploads = await self._fitting(message, self._said)
         if uploads:
-            _keep(self._half, message.key, id)
+            _keep(self._half, message.key, (id, 1 + len(uploads)))
             await self._share(message, id, uploads, is_again=is_again)
             self._half.pop(message.key, None)
         return id
+
+    async def _fitting(
+        self, message: Outgoing, say: Callable[[Outgoing, Make, int], Awaitable[str]]
+    ) -> tuple[str, list[Upload]]:
+        """Say it as whole as Slack takes it; returns its id, and the files that go with it."""
+        shorter = 0
+        while True:
+            make, uploads = await self._contents(message, shorter)
+            try:
+                return await say(message, make, 1 + len(uploads)), uploads
+            except Refused as error:
+                if error.code not in TOO_LONG:
+                    raise
+                log.info("%s is said in fewer words: %s", message.key, error)
+                shorter += 1
 
     async def _said(self, message: Outgoing, make: Make, of: int) -> str:
         place = message.place
@@ -219,26 +240,34 @@ class SlackPosting:
     async def _edit(self, message: Outgoing) -> str:
         id, place, is_one = message.edits, message.place, is_status(message)
         parted(id)
-        make, uploads = await self._contents(message)
-        digest = digest_of(make(Dialect.WHOLE))
-        if is_in_place(message) and self._shown.get(id) == digest:
-            return id
         is_resting = message.shape.state not in AT_WORK
         wait_s = self._pace.status_s(place.workspace, id, is_resting=is_resting) if is_one else 0.0
-        if wait_s > 0:
+        if wait_s > 0 and not await self._says(message):
             raise Wait("The status was told a moment ago.", retry_after_s=wait_s)
         try:
-            of = 2 if uploads else 1
-            await self._in_dialects(place, make, lambda said: self._updated(message, said, of))
+            _, uploads = await self._fitting(message, self._replaced)
         except Refused as error:
             if error.code not in GONE:
                 raise
             return await self._again(message)
-        if is_one:
-            self._pace.edited(id)
-        _keep(self._shown, id, digest)
         if uploads:
             await self._share(message, id, uploads, is_again=True)
+        return id
+
+    async def _says(self, message: Outgoing) -> bool:
+        """Whether the message that it edits says exactly this already."""
+        make, _ = await self._contents(message, 0)
+        return self._shown.get(message.edits) == digest_of(make(Dialect.WHOLE))
+
+    async def _replaced(self, message: Outgoing, make: Make, of: int) -> str:
+        """Edit a message, unless it is one that is edited in place and says this already."""
+        id, digest = message.edits, digest_of(make(Dialect.WHOLE))
+        if is_in_place(message) and self._shown.get(id) == digest:
+            return id
+        await self._in_dialects(message.place, make, lambda said: self._updated(message, said, of))
+        if is_status(message):
+            self._pace.edited(id)
+        _keep(self._shown, id, digest)
         return id
 
     async def _updated(self, message: Outgoing, said: Message, of: int) -> Json:
@@ -304,8 +333,11 @@ class SlackPosting:
         known = (place.workspace, rare_in(make(Dialect.WHOLE).blocks))
         dialect = self._dialects.get(known, Dialect.WHOLE)
         while True:
+            said = make(dialect)
+            if not said.fits:
+                raise Refused(wording.TOO_LONG, code="msg_too_long")
             try:
-                answer: Json = await call(make(dialect))
+                answer: Json = await call(said)
             except Refused as error:
                 if error.code not in MISFIT or dialect is Dialect.WORDS:
                     raise
@@ -316,9 +348,10 @@ class SlackPosting:
                 _keep(self._dialects, known, dialect)
             return answer
 
-    async def _contents(self, message: Outgoing) -> tuple[Make, list[Upload]]:
+    async def _contents(self, message: Outgoing, shorter: int) -> tuple[Make, list[Upload]]:
         """How it is said, and the files that go with it."""
-        make, is_cut = wording.made(message, self._words, await self._link(message))
+        origin = await self._link(message)
+        make, is_cut = wording.made(message, self._words, origin, shorter=shorter)
         whole = [of_bytes(WHOLE, message.shape.body.encode(errors="replace"))] if is_cut else []
         return make, [*whole, *(of_attachment(file, self._files) for file in message.files)]
 

@@ -68,11 +68,13 @@ class Message:
 
     text: str
     blocks: tuple[Block, ...]
+    is_cut: bool = False
+    """Not all of it is said."""
 
     @property
     def fits(self) -> bool:
         """Whether Slack takes it."""
-        return kit.fits(self.blocks) and len(self.text) <= TEXT_MOST
+        return not self.is_cut and kit.fits(self.blocks) and len(self.text) <= TEXT_MOST
 
 
 def message(
@@ -94,7 +96,7 @@ def message(
     """
     text = _text(shape, words, called, origin)
     if dialect is Dialect.WORDS:
-        return Message(text, ())
+        return Message(text, (), is_cut=len(shape.body) > BODY_TEXT_MOST)
     measured = is_status or shape.state in MEASURED
     head, figures = _split(shape.facts) if measured else (shape.facts, ())
     top = _head(shape, head, called if shape.word or shape.facts else ())
@@ -147,7 +149,7 @@ def _head(shape: Shape, facts: Sequence[str], called: Sequence[str]) -> str:
     word = f"{shape.glyph} {shape.word}".strip()
     parts = [f"*{mrkdwn.literal(kit.cut(word, FACT_MOST))}*"] if word else []
     calls = ", ".join(f"<@{user}>" for user in called)
-    for fact in filter(None, facts):
+    for fact in (one for one in facts if one.strip()):
         if calls and fact.startswith("@"):
             parts.append(calls)
             calls = ""
@@ -172,7 +174,7 @@ def _are_listed(options: Sequence[str]) -> bool:
 
 def _going_on(shape: Shape, dialect: Dialect) -> list[Block]:
     """What is done, and what goes on; the tasks as a plan where Slack takes one."""
-    now = [kit.context(_line(shape.now, SMALL_MOST))] if shape.now else []
+    now = [kit.context(_line(shape.now, SMALL_MOST))] if shape.now.strip() else []
     if not shape.tasks:
         return now
     if dialect is Dialect.WHOLE:
@@ -201,12 +203,12 @@ def _plan(shape: Shape) -> Block:
 
 def _foot(shape: Shape, figures: Sequence[str], words: Words, origin: str) -> list[Block]:
     """Notes and figures, small; a note that says what is to be done is none of them."""
-    notes = [_timed(_line(note, SMALL_MOST), shape) for note in shape.notes if note]
+    notes = [_timed(_line(note, SMALL_MOST), shape) for note in shape.notes if note.strip()]
     found: list[Block] = []
     if notes and not shape.body and shape.word:
         found = [kit.section(kit.cut_escaped("\n".join(notes)))]
         notes = []
-    small = SEPARATOR.join(_timed(_line(fact, FACT_MOST), shape) for fact in figures if fact)
+    small = SEPARATOR.join(_timed(_line(fact, FACT_MOST), shape) for fact in figures if fact.strip())
     origins = [mrkdwn.link(origin, words.origin)] if origin else []
     lines = [*([small] if small else []), *notes, *origins]
     # One below the other: beside one another they would be columns.

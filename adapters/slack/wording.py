@@ -31,11 +31,14 @@ RARE: Final = frozenset({"markdown", "plan", "table"})
 """Blocks that not every workspace takes."""
 
 
-def made(message: Outgoing, words: Words, origin: str = "") -> tuple[Make, bool]:
+def made(
+    message: Outgoing, words: Words, origin: str = "", *, shorter: int = 0
+) -> tuple[Make, bool]:
     """How it is said, and whether its whole goes along as a file.
 
     Args:
         origin: address of the message that it goes back to.
+        shorter: so many ways to say it were too long, though they seemed to fit.
 
     Raises:
         Refused: no message can hold it.
@@ -43,7 +46,9 @@ def made(message: Outgoing, words: Words, origin: str = "") -> tuple[Make, bool]
     for shape, is_cut in _shapes(message, words):
         make = _maker(message, shape, words, origin)
         if make(Dialect.WHOLE).fits:
-            return make, is_cut
+            if not shorter:
+                return make, is_cut
+            shorter -= 1
     raise Refused(TOO_LONG, code="msg_too_long")
 
 
@@ -102,16 +107,12 @@ def _maker(message: Outgoing, shape: Shape, words: Words, origin: str) -> Make:
     called = [user for id in shape.mentions if (user := _user(id))] if is_calling else []
     drawn: dict[Dialect, Message] = {}
 
-    def draw(one: Shape, dialect: Dialect) -> Message:
-        return render.message(
-            one, words, called=called, is_status=is_status(message), origin=origin, dialect=dialect
-        )
-
     def make(dialect: Dialect) -> Message:
         if dialect not in drawn:
-            said = draw(shape, dialect)
-            short = render.shortened(shape, render.EXCERPTS[1])
-            drawn[dialect] = said if said.fits or not dialect else draw(short, dialect)
+            drawn[dialect] = render.message(
+                shape, words, called=called, is_status=is_status(message), origin=origin,
+                dialect=dialect,
+            )  # fmt: skip
         return drawn[dialect]
 
     return make

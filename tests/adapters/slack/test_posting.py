@@ -356,6 +356,35 @@ async def test_where_slack_takes_no_blocks_at_all_the_text_says_it(bot: Poster) 
     assert all(part in call["text"] for part in ("May I run this?", "rm -rf build", "1. yes"))
 
 
+async def test_what_slack_finds_too_long_after_all_is_a_file_under_its_first_paragraph(
+    bot: Poster,
+) -> None:
+    thread, body = bot.thread(), "# A\n\nFirst.\n\n" + "More of it.\n\n" * 300
+    bot.front.faults.next_times("chat.postMessage", Failed("msg_blocks_too_long"))
+    bot.front.faults.next_times("files.completeUploadExternal", Failed("internal_error"))
+    with pytest.raises(OutcomeUnknown):
+        await bot.posting.send(says(body, thread))
+
+    async with poster(bot.front) as other:
+        await other.posting.find(thread, "k1", time.time() - 5)
+        await other.posting.send(says(body, thread))
+
+    main, shared = bot.replies(thread)
+    assert "More of it." not in plain_text(main)
+    assert [file["name"] for file in shared["files"]] == ["result.md"]
+
+
+async def test_in_plainer_blocks_nothing_is_left_out(bot: Poster) -> None:
+    thread, body = bot.thread(), "".join(f"{n}. point *{n}*\n\n" for n in range(1, 600))
+    bot.front.faults.next_times("chat.postMessage", *[Failed("invalid_blocks")] * 3)
+
+    await bot.posting.send(says(body, thread))
+
+    main, shared = bot.replies(thread)
+    assert "The whole text is in" in main["text"]
+    assert shared["files"][0]["size"] == len(body.encode())
+
+
 async def test_a_root_leads_back_to_the_message_because_of_which_it_is_there(bot: Poster) -> None:
     origin = message_id("C01GEN", bot.front.say("U01ALICE", "C01GEN", "Please do it."))
 
