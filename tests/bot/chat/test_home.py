@@ -19,12 +19,16 @@ from bot.goals.events import (
     TurnStarted,
 )
 from bot.goals.goal import DecisionKind, Goal
-from bot.ports.chat import Place, Shape, Speaker
+from bot.goals.money import NANO
+from bot.ports.chat import Incoming, Place, Shape, Speaker
 from bot.ports.journal import Content, Task, Unit, content_hash
+from bot.ports.people import Subject
 from bot.ports.plain import plain
 from bot.ports.question import written
+from bot.ports.spending import Share
 from bot.ports.windows import NEW, Home, Item
 from tests.bot.chat.slack_net import ANN, BEN, EVE, TEAM, SlackNet, channel
+from tests.bot.chat.test_money import Bills, a_bill
 from tests.bot.chat.turns import began
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -224,7 +228,7 @@ async def test_others_questions_wait_for_their_owners(bench: Bench) -> None:
 
 async def test_goals_of_rooms_that_one_is_not_in_are_counted_and_not_named(bench: Bench) -> None:
     await bench.start("water the plants", ANN, "C02OPS")
-    await bench.start("plan the secret party", BEN, "C03SECRET")
+    await bench.start("prepare the secret party", BEN, "C03SECRET")
     bench.net.members.outside |= {(ANN.id, "C02OPS"), (ANN.id, "C03SECRET")}
 
     home = await bench.home(ANN)
@@ -325,6 +329,56 @@ async def test_a_goal_that_a_cap_holds_offers_no_resume(bench: Bench) -> None:
     [item] = items(await bench.home(), "My goals")
 
     assert labels(item.shape) == ["Pause", "Details"]
+
+
+async def test_a_home_tells_what_was_spent_today_and_of_ones_caps(bench: Bench) -> None:
+    goal = await bench.start("water the plants")
+    now = bench.net.clock.now()
+    spending = Bills(
+        a_bill(owner=goal.owner, at=now),
+        a_bill(owner=goal.owner, at=now - 25 * 3_600),
+        a_bill(owner="p-of-ben", at=now),
+        shares=(Share("person", NANO, 10 * NANO), Share("room", NANO, 3 * NANO)),
+    )
+    bench.net.desk = replace(bench.net.desk, spending=spending)
+    bench.windows = PersonalWindows(bench.net.desk, bench.net.store.records)
+
+    home = await bench.home()
+
+    assert home.top.notes == ("Spent today: $1.00", "$1 of Ann Lee's $10 for today")
+
+
+async def test_what_is_said_in_a_direct_message_stays_between_the_two(bench: Bench) -> None:
+    await bench.start("prepare the party for ann", BEN, "D02BEN")
+    bench.net.members.outside.add((ANN.id, "D02BEN"))
+
+    assert "party" not in str(await bench.home(ANN))
+    assert "party" in str(await bench.home(BEN))
+
+
+async def test_a_window_is_opened_from_home_about_the_decision_that_it_shows(
+    bench: Bench,
+) -> None:
+    await bench.ask("question")
+    [item] = items(await bench.home(), "Waiting for you")
+    free, details = item.shape.buttons
+    pressed = Incoming("button:1", item.place, ANN, free.verb, 1.0, item.of, via="button")
+
+    words = await bench.windows.window(pressed)
+    shown = await bench.windows.window(replace(pressed, text=details.verb))
+
+    assert (words.title, words.of) == ("G1, decision 1", item.of)
+    assert shown.title == "Details of G1"
+
+
+async def test_somebody_whose_rights_are_gone_sees_nothing_any_more(bench: Bench) -> None:
+    await bench.start("water the plants")
+    await bench.net.allow_list.remove(Subject("person", "slack", ANN.id))
+
+    home = await bench.home(ANN)
+
+    assert "plants" not in str(home)
+    assert home.top.buttons == ()
 
 
 async def test_homes_look_as_they_are_kept(bench: Bench) -> None:
