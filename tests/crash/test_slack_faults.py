@@ -59,7 +59,7 @@ TROUBLES_APART_S: Final = 0.7
 MODES: Final[Sequence[Mode]] = ("socket", "http") if IS_FULL else ("socket",)
 DRAINED_S: Final = 1_500.0 if IS_FULL else 100.0
 UNSENT: Final = "SELECT key, state FROM outbox WHERE state NOT IN ('sent', 'superseded')"
-KINDS_LEAST: Final = 6 if IS_FULL else 4
+KINDS_LEAST: Final = 10 if IS_FULL else 5
 """Of faults that chance has to bring; the short form has few requests."""
 GROWTH_MOST: Final = 40 * 1024 * 1024
 
@@ -227,7 +227,7 @@ def _assert_asked_enough(front: SlackFront, talks: Sequence[Talk]) -> None:
 
 
 def _faulted(front: SlackFront) -> "Counter[str]":
-    return Counter(type(call.fault).__name__ for call in front.calls if call.fault is not None)
+    return Counter(str(call.fault) for call in front.calls if call.fault is not None)
 
 
 def _rows(bot: SlackBot, sql: str) -> list[tuple[object, ...]]:
