@@ -14,8 +14,8 @@ from typing import Any, Final
 from markdown_it.token import Token
 
 from adapters.slack import mrkdwn, richtext
+from adapters.slack.elements import Block
 from adapters.slack.mrkdwn import SECTION_MOST, escaped
-from adapters.slack.richtext import Block
 from adapters.slack.text import Parsed, parsed, pieces
 
 ALL_MOST: Final = 12_000

@@ -15,9 +15,10 @@ from typing import Any, Final
 from adapters.slack import blocks as kit
 from adapters.slack import mrkdwn
 from adapters.slack.blocks import Dialect
+from adapters.slack.elements import Block
 from adapters.slack.mrkdwn import escaped
 from adapters.slack.presses import ACTION, Press, button
-from adapters.slack.richtext import Block, plain_of
+from adapters.slack.richtext import plain_of
 from adapters.slack.text import JOINER, line, parsed, quiet
 from bot.errors import Refused
 from bot.ports.chat import Shape
@@ -208,7 +209,9 @@ def _foot(shape: Shape, figures: Sequence[str], words: Words, origin: str) -> li
     if notes and not shape.body and shape.word:
         found = [kit.section(kit.cut_escaped("\n".join(notes)))]
         notes = []
-    small = SEPARATOR.join(_timed(_line(fact, FACT_MOST), shape) for fact in figures if fact.strip())
+    small = SEPARATOR.join(
+        _timed(_line(fact, FACT_MOST), shape) for fact in figures if fact.strip()
+    )
     origins = [mrkdwn.link(origin, words.origin)] if origin else []
     lines = [*([small] if small else []), *notes, *origins]
     # One below the other: beside one another they would be columns.

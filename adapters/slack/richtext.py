@@ -7,59 +7,33 @@ Rule 2: headings are headers, tables are tables where Slack takes one, else colu
 Rule 3: no element is empty: Slack refuses the whole message for one.
 """
 
-import unicodedata
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from markdown_it.token import Token
 
+from adapters.slack.elements import Block, elements, preformatted, rich, shown, text
+from adapters.slack.tables import Table
 from adapters.slack.text import Parsed, Piece, pieces
-
-Block = dict[str, Any]
 
 HEADER_MOST: Final = 150
 """Characters of a header. https://docs.slack.dev/reference/block-kit/blocks/header-block"""
 INDENT_MOST: Final = 8
-ROWS_MOST: Final = 100
-COLUMNS_MOST: Final = 20
-TABLE_MOST: Final = 9_000
-"""Characters of a table's cells; 10,000 are refused."""
-WIDEST: Final = 40
-"""Columns of a table without lines are padded up to this many letters; a longer cell stands out."""
 RULE: Final = "———"
 
 
-def blocks(text: Parsed, *, plainly: bool = False) -> list[Block]:
+def blocks(given: Parsed, *, plainly: bool = False) -> list[Block]:
     """A whole text.
 
     Args:
         plainly: without tables and dividers, for a Slack that takes none.
     """
     page = _Page(plainly=plainly)
-    if text.tokens is None:
-        page.say([_element(Piece(text.source))])
-    for token in text.tokens or ():
+    if given.tokens is None:
+        page.say([text(given.source)])
+    for token in given.tokens or ():
         page.take(token)
     return page.done()
-
-
-def elements(found: Sequence[Piece]) -> list[Block]:
-    """Pieces of text as elements of a rich text."""
-    return [_element(piece) for piece in found]
-
-
-def preformatted(code: str) -> list[Block]:
-    """Code as it is; nothing where there is none."""
-    shown = code.removesuffix("\n")
-    if not shown:
-        return []
-    text = {"type": "text", "text": shown}
-    return [{"type": "rich_text_preformatted", "elements": [text]}]
-
-
-def rich(parts: list[Block]) -> Block:
-    """A block of these sections, lists, quotations and code."""
-    return {"type": "rich_text", "elements": parts}
 
 
 def plain_of(tokens: Sequence[Token]) -> Iterator[str]:
@@ -80,9 +54,9 @@ def plain_of(tokens: Sequence[Token]) -> Iterator[str]:
                 yield " | ".join(row or ())
                 row = None
             case "inline" if row is not None:
-                row.append(_shown(pieces(token.children or ())))
+                row.append(shown(pieces(token.children or ())))
             case "inline":
-                yield (marks[-1] if marks else "") + _shown(pieces(token.children or ()))
+                yield (marks[-1] if marks else "") + shown(pieces(token.children or ()))
                 if marks and marks[-1][0].isdigit():
                     marks[-1] = f"{int(marks[-1][:-2]) + 1}. "
             case "fence" | "code_block":
@@ -101,7 +75,7 @@ class _Page:
         self._inside: list[_Item | _Quote] = []
         self._lists: list[_List] = []
         self._heading = False
-        self._table: _Table | None = None
+        self._table: Table | None = None
         self._has_table = plainly
 
     def done(self) -> list[Block]:
@@ -135,7 +109,7 @@ class _Page:
         """A paragraph of its own, a line apart from the one before."""
         last = self._parts[-1] if self._parts else None
         if last is not None and last["type"] == "rich_text_section":
-            last["elements"] += [_text("\n\n"), *found]
+            last["elements"] += [text("\n\n"), *found]
         elif found:
             self._parts.append({"type": "rich_text_section", "elements": found})
 
@@ -172,11 +146,11 @@ class _Page:
         """The first paragraph of an item begins it, a further one stands below."""
         last = self._parts[-1] if self._parts else None
         if item.section is not None and item.part is last:
-            item.section["elements"] += [_text("\n"), *found]
+            item.section["elements"] += [text("\n"), *found]
             return
         indent = "    " * (item.of.depth + 1)
         if item.section is not None:
-            self.say([_text(indent), *found])
+            self.say([text(indent), *found])
             return
         section: Block = {"type": "rich_text_section", "elements": found}
         item.section, item.part = section, item.of.part
@@ -187,7 +161,7 @@ class _Page:
             self._parts.append(item.part)
         else:
             # Slack would count it anew.
-            mark = _text(f"{'    ' * item.of.depth}{item.number}. ")
+            mark = text(f"{'    ' * item.of.depth}{item.number}. ")
             section["elements"] = [mark, *found]
             item.part = section
             self._parts.append(section)
@@ -195,13 +169,13 @@ class _Page:
     def _quote(self, found: list[Block]) -> None:
         last = self._parts[-1] if self._parts else None
         if last is not None and last["type"] == "rich_text_quote":
-            last["elements"] += [_text("\n\n"), *found]
+            last["elements"] += [text("\n\n"), *found]
         else:
             self._parts.append({"type": "rich_text_quote", "elements": found})
 
     def _rule(self) -> None:
         if self._plainly:
-            self.say([_text(RULE)])
+            self.say([text(RULE)])
         else:
             self._end_rich()
             self._done.append({"type": "divider"})
@@ -209,7 +183,7 @@ class _Page:
     def _of_table(self, token: Token) -> None:
         match token.type:
             case "table_open":
-                self._table = _Table()
+                self._table = Table()
             case "tr_open" if self._table is not None:
                 self._table.rows.append([])
             case "th_open" | "td_open" if self._table is not None:
@@ -222,7 +196,7 @@ class _Page:
             case _:
                 pass
 
-    def _end_table(self, table: "_Table") -> None:
+    def _end_table(self, table: "Table") -> None:
         if self._has_table or not table.fits:
             self._parts += preformatted(table.text)
             return
@@ -278,93 +252,6 @@ class _Quote:
     """A quotation that is open."""
 
 
-class _Table:
-    """A table that is open."""
-
-    def __init__(self) -> None:
-        self.rows: list[list[tuple[Piece, ...]]] = []
-        self._aligned: list[str] = []
-        self._at = 0
-
-    def begin_cell(self, style: str) -> None:
-        self._at = len(self.rows[-1])
-        if len(self.rows) == 1:
-            self._aligned.append(style.removeprefix("text-align:"))
-
-    def end_cell(self) -> None:
-        if len(self.rows[-1]) == self._at:
-            self.rows[-1].append(())
-
-    @property
-    def fits(self) -> bool:
-        size = sum(len(_shown(cell)) + 1 for row in self.rows for cell in row)
-        is_small = len(self.rows) <= ROWS_MOST and len(self._aligned) <= COLUMNS_MOST
-        return is_small and bool(self._aligned) and size <= TABLE_MOST
-
-    @property
-    def block(self) -> Block:
-        settings: list[Block] = [
-            {"align": align, "is_wrapped": True}
-            if align in ("left", "center", "right")
-            else {"is_wrapped": True}
-            for align in self._aligned
-        ]
-        rows = [[_cell(cell) for cell in row] for row in self.rows]
-        return {"type": "table", "column_settings": settings, "rows": rows}
-
-    @property
-    def text(self) -> str:
-        return columns([[" ".join(_shown(cell).split()) for cell in row] for row in self.rows])
-
-
-def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of cells in columns, for letters of one width; the first row is the head."""
-    widths = [
-        max((width for row in rows if (width := _width(row[at])) <= WIDEST), default=0)
-        for at in range(len(rows[0]) if rows else 0)
-    ]
-    lines = [" | ".join(_padded(cell, widths[at]) for at, cell in enumerate(row)) for row in rows]
-    lines.insert(1, "-+-".join("-" * max(width, 1) for width in widths))
-    return "\n".join(line.rstrip() for line in lines)
-
-
 def _start(token: Token) -> int | None:
     is_counted = token.type == "ordered_list_open"
     return int(token.attrs.get("start", 1)) if is_counted else None
-
-
-def _cell(cell: Sequence[Piece]) -> Block:
-    if all(not piece.url and not piece.styles for piece in cell):
-        return {"type": "raw_text", "text": _shown(cell) or " "}
-    return rich([{"type": "rich_text_section", "elements": elements(cell)}])
-
-
-def _shown(cell: Sequence[Piece]) -> str:
-    return "".join(piece.text or piece.url for piece in cell)
-
-
-def _padded(cell: str, width: int) -> str:
-    return cell + " " * (width - _width(cell))
-
-
-def _width(text: str) -> int:
-    """Columns that it takes in letters of one width."""
-    return sum(_columns_of(letter) for letter in text)
-
-
-def _columns_of(letter: str) -> int:
-    if unicodedata.combining(letter):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-
-
-def _element(piece: Piece) -> Block:
-    style = {"style": dict.fromkeys(sorted(piece.styles), True)} if piece.styles else {}
-    if not piece.url:
-        return {"type": "text", "text": piece.text, **style}
-    label = {"text": piece.text} if piece.text else {}
-    return {"type": "link", "url": piece.url, **label, **style}
-
-
-def _text(text: str) -> Block:
-    return {"type": "text", "text": text}

@@ -14,9 +14,9 @@ from typing import Final
 
 from adapters.slack import render
 from adapters.slack.blocks import Dialect
+from adapters.slack.elements import Block
 from adapters.slack.ids import user_of
 from adapters.slack.render import Message, Words
-from adapters.slack.richtext import Block
 from bot.errors import Refused
 from bot.ports.chat import Outgoing, Shape
 
