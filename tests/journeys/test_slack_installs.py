@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.journeys.bot import environment
 from tests.journeys.bot import headway as headway_command
 from tests.journeys.slack import (
     ALICE,
@@ -129,3 +130,38 @@ def test_removed_its_goals_are_parked_and_its_tokens_erased_and_back_again_they_
 
     goal.until("complete")
     assert erased == []
+
+
+def test_the_doctor_finds_nothing_wrong_with_what_works(headway: SlackBot) -> None:
+    install(headway)
+    headway.allow(ALICE, "admin")
+
+    told = headway_command("doctor", "--json", env=headway.env)
+
+    rows = {row["check"]: row for row in json.loads(told.stdout)["checks"]}
+    slack = {name: row for name, row in rows.items() if name.startswith("slack")}
+    assert len(slack) == 10
+    assert {name: row["text"] for name, row in slack.items() if row["state"] == "wrong"} == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "mend"),
+    [
+        ({"slack_bot_token": "xoxb-1"}, "slack_app_token is empty"),
+        ({"slack_bot_token": "xoxb-1", "slack_mode": "http"}, "slack_signing_key is empty"),
+        (
+            {"slack_bot_token": "xoxb-1", "slack_mode": "http", "slack_signing_key": "s"},
+            "public_listen is empty",
+        ),
+        ({"slack_client_id": "1.2", "slack_app_token": "xapp-1"}, "slack_client_key is empty"),
+    ],
+)
+def test_a_start_with_half_of_the_settings_ends_with_what_is_missing(
+    tmp_path: Path, given: dict[str, object], mend: str
+) -> None:
+    env = environment(state_dir=tmp_path / "state", provider="rehearsed", sandbox="none", **given)
+
+    done = headway_command("run", env=env)
+
+    assert done.returncode == 78
+    assert mend in " ".join(done.stderr.split())

@@ -1,0 +1,77 @@
+"""What the command line asks of the part that serves Slack; and a loss that is stored before it is made."""
+
+import pytest
+
+from bot.errors import StoreBusy
+from bot.ports.chat import Arrival, RoomLost
+from bot.ports.installs import Install
+from bot.ports.positions import Position
+from bot.wiring.charge import Charge
+from bot.wiring.slack_desk import SlackDesk, SlackSight
+from tests.doubles.clock import HandClock
+from tests.doubles.installs import MemoryInstalls
+
+
+class Heard:
+    """A receive that keeps what it is given, or dies."""
+
+    def __init__(self) -> None:
+        self.lost: list[RoomLost] = []
+        self.dies = False
+
+    async def __call__(self, *arrivals: Arrival, upto: Position | None = None) -> None:
+        """Keep it."""
+        if self.dies:
+            raise StoreBusy("The database is locked. It is tried again.")
+        self.lost += [one for one in arrivals if isinstance(one, RoomLost)]
+
+
+@pytest.fixture
+async def installs() -> MemoryInstalls:
+    made = MemoryInstalls(HandClock())
+    await made.keep(Install("slack", "T01", "A01", "U0BOT", "One", (), "xoxb-one"))
+    return made
+
+
+async def test_what_is_forgotten_is_lost_first_and_then_erased(installs: MemoryInstalls) -> None:
+    heard = Heard()
+
+    told = await SlackDesk(installs, heard, HandClock())({"do": "slack.forget", "workspace": "T01"})
+
+    assert told == {"erased": True}
+    assert [(one.place.workspace, one.place.room, one.how) for one in heard.lost] == [
+        ("T01", "", "uninstalled")
+    ]
+    assert installs.rows == {}
+
+
+async def test_a_loss_that_cannot_be_stored_erases_nothing(installs: MemoryInstalls) -> None:
+    heard = Heard()
+    heard.dies = True
+
+    with pytest.raises(StoreBusy):
+        await SlackDesk(installs, heard, HandClock())({"do": "slack.forget", "workspace": "T01"})
+
+    assert len(installs.rows) == 1
+
+
+async def test_it_says_who_serves_and_what_was_heard(installs: MemoryInstalls) -> None:
+    sight = SlackSight(lambda: {"T01": "It is not renewed."}, {"message.im": 5.0})
+    desk = SlackDesk(installs, Heard(), HandClock(7.0), Charge(is_held=True), sight)
+
+    told = await desk({"do": "slack.status"})
+
+    assert told == {
+        "serves": True,
+        "since": 7.0,
+        "troubles": {"T01": "It is not renewed."},
+        "heard": {"message.im": 5.0},
+    }
+    assert await desk({"do": "ping"}) is None
+
+
+async def test_a_command_that_took_the_folder_serves_nothing(installs: MemoryInstalls) -> None:
+    told = await SlackDesk(installs, Heard(), HandClock())({"do": "slack.status"})
+
+    assert told is not None
+    assert told["serves"] is False
