@@ -9,6 +9,7 @@ Rule 2: one glance, one thing: how it stands, what it is about, then what is sma
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from adapters.slack.ids import is_channel, is_user, parted
@@ -123,6 +124,9 @@ def _item(item: Item, numbers: Numbers, thread: str) -> list[Block]:
     shape, place = item.shape, item.place
     top = _top(shape)
     if item.of:
+        if not _is_shown_whole(shape.body):
+            # Nobody says yes to what they cannot see: it is answered in the thread.
+            shape = replace(shape, options=())
         blocks = [_section(top or "…"), *_rich(shape.body), *_long_options(shape)]
     else:
         text = of_line(shape.body)
@@ -161,6 +165,10 @@ def _rich(text: str) -> list[Block]:
     """Markdown as blocks; what is cut says so."""
     found = blocks_of(parsed(text), plainly=True) if text.strip() else []
     return found if len(found) <= BODY_BLOCKS else [*found[:BODY_BLOCKS], _section("…")]
+
+
+def _is_shown_whole(text: str) -> bool:
+    return len(blocks_of(parsed(text), plainly=True)) <= BODY_BLOCKS
 
 
 def _long_options(shape: Shape) -> list[Block]:

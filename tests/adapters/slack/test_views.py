@@ -247,3 +247,16 @@ def test_nobody_is_called_by_what_a_home_shows() -> None:
     assert "<!" not in shown
     assert "<@" not in shown
     assert "<#C1|" not in shown
+
+
+def test_what_is_cut_in_a_home_cannot_be_approved_there() -> None:
+    def labels(body: str) -> list[str]:
+        shape = Shape("❓", "Decision 1", body=body, options=("approve", "deny"))
+        view = home_view(
+            Home((Part("x", "", (Item(THREAD, shape, CARD),)),), Shape("", "")), "T01", WORDS
+        )
+        acts = [block for block in view["blocks"] if block["type"] == "actions"]
+        return [each["text"]["text"] for block in acts for each in block["elements"]]
+
+    assert labels("rm -r build") == ["approve", "deny"]
+    assert labels("# rm\n\nbuild\n\n" * 40) == []
