@@ -16,7 +16,7 @@ import aiohttp
 from tests.peers import slack_payloads as payloads
 from tests.peers.localslack import Install
 from tests.peers.slack_core import Core, Json
-from tests.peers.slack_delivery import Envelope, Watcher
+from tests.peers.slack_delivery import Envelope
 
 REPLY_S: Final = 15.0
 LOOK_S: Final = 0.02
@@ -313,10 +313,6 @@ class SlackFront(Core):
         if not stack:
             raise LookupError(f"{user} has no window open.")
         return dict(stack[-1])
-
-    def on_envelope(self, watcher: Watcher) -> None:
-        """Tell `watcher` of each envelope that is sent, and of each that is acknowledged."""
-        self.delivery.watcher = watcher
 
     def is_heard(self) -> bool:
         """Whether the bot is there to be told of things."""

@@ -176,7 +176,7 @@ class Upstream:
             user = payload["user"]["id"]
             view = front.window_of(front.world.views.get(payload["view"]["id"], ""))
             if view is not None:
-                values = payload["view"]["state"]["values"]
+                values = _touched(payload["view"]["state"]["values"])
                 answer = (await front.submitted(install, user, view, values)).answer
         elif payload["type"] == "view_closed":
             user = payload["user"]["id"]
@@ -187,3 +187,15 @@ class Upstream:
         if answer is not None:
             ack["payload"] = answer
         await link.send_str(json.dumps(ack))
+
+
+def _touched(values: Json) -> Json:
+    """The inputs that a person touched; local-slack forgets what stands in the others at first."""
+    kept: Json = {}
+    for block, actions in values.items():
+        for action, state in actions.items():
+            given = {name: value for name, value in state.items() if name != "type"}
+            if any(value not in (None, []) for value in given.values()):
+                empty = {"value": None} if given.get("value") == "" else {}
+                kept[block] = {action: {**state, **empty}}
+    return kept
