@@ -19,6 +19,8 @@ from bot.ports.mail import Due
 
 CLAIM_S: Final = 60.0
 """A claim older than this is of unknown outcome."""
+ROOT_EDIT: Final = ":card:root:"
+"""What stands in the key of an edit of a thread's first message, which stands in the main timeline."""
 OPEN: Final = "{0}.state IN ('pending', 'claimed', 'unknown')"
 """Spelt as the partial index `outbox_open` is, so that it is used."""
 
@@ -125,7 +127,8 @@ def _take(tx: Transaction, row: Row, now: float) -> Due:
     only_for, content, remote, state, created_at, may_differ = rest
     was_unknown = state == "unknown" or bool(may_differ)
     tx.run(_TAKE, of_key=key, state="claimed", claimed_at=now, looked_up=was_unknown)
-    place = place_of(network, workspace, room, "" if kind == ROOT else thread)
+    is_above = kind == ROOT or ROOT_EDIT in key
+    place = place_of(network, workspace, room, "" if is_above else thread)
     return Due(
         key=key,
         kind=kind,
@@ -146,7 +149,7 @@ def _take(tx: Transaction, row: Row, now: float) -> Due:
 def _edited(tx: Transaction, kind: str, goal: str | None, key: str) -> str:
     """The remote id of the message that a row edits, or takes away."""
     row: Any = None
-    if kind == "removal" and key.endswith(":root"):
+    if (kind == "removal" and key.endswith(":root")) or ROOT_EDIT in key:
         row = tx.one(_BEGAN, of_goal=goal)
     elif kind == "removal" and not key.endswith(":status"):
         row = tx.one(_REMOTE, of_key=key.replace(":removal:", ":", 1))

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from adapters.store import codec, queries
 from adapters.store.statements import Statement, Writes
+from bot.goals.events import ObjectiveEdited
 from bot.goals.goal import ACTIVE, Decision, Goal
 from bot.goals.instructions import (
     Checkpoint,
@@ -73,6 +74,11 @@ def say(
                 )  # fmt: skip
             case StopTurn():
                 pass
+    if isinstance(entry.event, ObjectiveEdited):
+        queue(
+            writes, f"{goal.id}:card:root:{goal.revision}", "card", goal.session, at, goal=goal.id,
+            statement=queries.INSERT_ROOT_EDIT,
+        )  # fmt: skip
     _follow_decision(writes, before, goal)
     if goal.is_final and before is not None and not before.is_final:
         writes.add(queries.SUPERSEDE_STATUS, of_goal=goal.id, state="superseded")

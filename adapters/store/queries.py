@@ -198,17 +198,20 @@ _CARD: Final = (
     "key", "goal", "session", "kind", "reason", "only_for", "content", "state", "remote",
     "not_before", "created_at", "claimed_at", "looked_up", "why",
 )  # fmt: skip
+_card: Final = select(*(bindparam(name, type_=OUTBOX.c[name].type) for name in _CARD))
+_of_card: Final = exists().where(OUTBOX.c.key == bindparam("of_key", type_=String()))
 INSERT_CARD: Final = (
-    insert(OUTBOX)
-    .from_select(
-        list(_CARD),
-        select(*(bindparam(name, type_=OUTBOX.c[name].type) for name in _CARD)).where(
-            exists().where(OUTBOX.c.key == bindparam("of_key", type_=String()))
-        ),
-    )
-    .on_conflict_do_nothing()
+    insert(OUTBOX).from_select(list(_CARD), _card.where(_of_card)).on_conflict_do_nothing()
 )
 """The edit of a decision's card, if the card was ever queued."""
+_root: Final = OUTBOX.alias("root")
+_of_root: Final = exists().where(
+    _root.c.goal == bindparam("goal", type_=OUTBOX.c.goal.type), text("root.kind = 'root'")
+)
+INSERT_ROOT_EDIT: Final = (
+    insert(OUTBOX).from_select(list(_CARD), _card.where(_of_root)).on_conflict_do_nothing()
+)
+"""The edit of the first message of a goal's thread, if that is one of ours."""
 
 _shown: Final = OUTBOX.alias("shown")
 SUPERSEDE_STATUS: Final = set_in(OUTBOX, "state").where(

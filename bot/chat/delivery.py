@@ -20,8 +20,9 @@ from bot.chat.cards import Closed, closed, number_in
 from bot.chat.facts import Manner, gather
 from bot.chat.operations import Operations
 from bot.chat.posts import shape
-from bot.chat.replies import buttons_of, root_buttons, undo_buttons
-from bot.chat.rows import ASKING, OF_ADMINS, answered, is_silent, offered_to, origin
+from bot.chat.replies import buttons_of, undo_buttons
+from bot.chat.roots import edited_root, root_shape
+from bot.chat.rows import ASKING, OF_ADMINS, answered, edits_root, is_silent, offered_to
 from bot.chat.typed import as_typed
 from bot.errors import HeadwayError, IllegalMove, OutcomeUnknown, Refused, StoreBusy, Wait
 from bot.goals.events import Paused
@@ -302,11 +303,13 @@ class Delivery:
             return await self._reply(due)
         goal = await self._journal.goal(due.goal)
         if due.kind == "root":
-            buttons = root_buttons(goal, due.place.network, self._manner)
-            return replace(await self._reply(due), origin=origin(due), buttons=buttons)
+            body = (await self._reply(due)).body
+            return root_shape(body, due.key, goal, due.place.network, self._manner)
         if goal.reason == "undone" or (due.kind == "file" and not due.files):
             # Taken back, or forgotten meanwhile.
             return None
+        if edits_root(due):
+            return await edited_root(due, goal, self._journal, self._rooms, self._manner)
         card = await self._card(due) if due.kind == "card" else None
         further = {due.content, card.decision.text if card else ""} - {""}
         is_status = due.kind == "status"

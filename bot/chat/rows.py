@@ -16,14 +16,21 @@ OF_ADMINS: Final = ("access:", "lost:")
 """What keys of cards for a room's admins begin with."""
 OFFER: Final = "offer"
 """The reason of a card that offers a goal; behind a colon to whom."""
-_UNSEEN: Final = ("moved:", "command:", "button:", "form:")
+MOVED: Final = "moved:"
+"""What behind that stands in the key of a root that was made because its room moved."""
+_UNSEEN: Final = (MOVED, "command:", "button:", "form:")
 """What ids begin with that are of no message."""
 
 
-def origin(due: Due) -> str:
-    """The message because of which a thread begins; empty where it begins because of none."""
-    of = due.key.removeprefix(ROOT)
+def origin_of(key: str) -> str:
+    """The message because of which a thread begins, by its root's key; empty where it is none."""
+    of = key.removeprefix(ROOT)
     return "" if of.startswith(_UNSEEN) else of
+
+
+def edits_root(due: Due) -> bool:
+    """Whether it makes the first message of a thread say the objective as it is now."""
+    return due.kind == "card" and ":card:root:" in due.key
 
 
 def answered(due: Due) -> str:

@@ -12,14 +12,13 @@ Rule 3: what is asked for by no message gets a thread that begins with one of ou
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
 
 from bot.chat.abilities import is_unseen
 from bot.chat.desk import Desk, Told
 from bot.chat.heard import Heard, goal_id_in
 from bot.chat.parse import NAME
 from bot.chat.replies import AGAIN
-from bot.chat.views import one_line
+from bot.chat.roots import root_text
 from bot.errors import Refused
 from bot.goals.events import GoalOpened
 from bot.goals.limits import ASK_BUDGET
@@ -28,9 +27,6 @@ from bot.ports.chat import Place
 from bot.ports.journal import Applied, Content
 from bot.ports.looking import with_looked_at
 from bot.ports.mail import Thread
-
-ROOT_CHARS: Final = 300
-"""Of an objective in the first message of its thread."""
 
 
 class Starting:
@@ -133,12 +129,7 @@ class Starting:
         """The first message of a thread that begins with one of ours."""
         texts, owner = self._desk.manner.texts, await self._desk.mention(opened.owner)
 
-        def said(applied: Applied) -> str:
-            goal, what = self._desk.name(applied.goal), one_line(content.text, ROOT_CHARS)
-            key = "root.goal" if applied.goal.kind == "goal" else "root.ask"
-            return texts(key, goal=goal, owner=owner, objective=what)
-
-        return said
+        return lambda applied: root_text(applied.goal, owner, content.text, texts)
 
 
 def _home(heard: Heard, under: str = "") -> Place:

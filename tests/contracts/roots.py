@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from bot.goals.events import GoalOpened, Paused
+from bot.goals.events import GoalOpened, ObjectiveEdited, Paused
 from bot.goals.goal import Goal
 from bot.goals.limits import DEFAULT_BUDGET
 from bot.ports.chat import Place
-from bot.ports.journal import Applied, Content
+from bot.ports.journal import Applied, Content, Unit
 from bot.ports.mail import Thread
 from tests.contracts.stores import ANN, Bed
 
@@ -157,5 +157,32 @@ class RootsContract:
         session = (await bed.rooms.begin(replace(HOUSE, thread="$theirs"))).session
 
         await opened(bed, session)
+
+        assert await keys(bed) == []
+
+    async def test_an_edit_of_the_objective_edits_the_root_that_is_there(self, bed: Bed) -> None:
+        goal, _ = await begin(bed)
+        [root] = await bed.outbox.claim("matrix", limit=9)
+        new = Content("do it better")
+        edited = ObjectiveEdited("", new.hash)
+
+        await bed.journal.commit(Unit(goal.id, (edited,), (new,)))
+        await bed.outbox.sent(root.key, "$root")
+
+        [due] = await bed.outbox.claim("matrix", limit=9)
+        assert (due.kind, due.goal, due.remote) == ("card", goal.id, "$root")
+        assert due.key == f"{goal.id}:card:root:2"
+        assert due.place == HOUSE
+        await bed.outbox.sent(due.key, "$root")
+        posted = await bed.rooms.posted(HOUSE, "$root")
+        assert posted is not None
+        assert (posted.key, posted.kind) == (root.key, "root")
+
+    async def test_an_edit_in_a_thread_of_somebody_elses_edits_no_root(self, bed: Bed) -> None:
+        thread = await bed.rooms.begin(replace(HOUSE, thread="$theirs"))
+        goal = await opened(bed, thread.session)
+        new = Content("do it better")
+
+        await bed.journal.commit(Unit(goal.id, (ObjectiveEdited("", new.hash),), (new,)))
 
         assert await keys(bed) == []

@@ -16,6 +16,7 @@ from bot.goals.events import (
     Event,
     FileShared,
     GoalOpened,
+    ObjectiveEdited,
     OwnerChanged,
     ToolEnded,
     ToolStarted,
@@ -158,8 +159,10 @@ class MemoryJournal:
         applied = Applied(after, entries, asked, fenced)
         answer = _answer(unit.reply, applied)
         self._keep(after, entries, () if fenced and not is_last else unit.contents)
-        for was, now, _, instructions in steps:
+        for was, now, entry, instructions in steps:
             self._post(was, now, instructions, at)
+            if isinstance(entry.event, ObjectiveEdited):
+                self._outbox.edit_root(now)
         if not fenced:
             self._inbox.mark(unit.handled)
             if unit.tasks is not None:

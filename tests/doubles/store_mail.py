@@ -352,6 +352,11 @@ class MemoryOutbox:
         """Queue one message of a goal."""
         self._queue(key, kind, goal.id, goal.session, reason, content)
 
+    def edit_root(self, goal: Goal) -> None:
+        """The first message of its thread tells the objective that it has now."""
+        if self._roots_of(goal.id):
+            self.add(f"{goal.id}:card:root:{goal.revision}", "card", goal, "", "")
+
     def show_status(self, before: Goal | None, goal: Goal, at: float) -> None:
         """One pending edit a goal, at the sooner of two times unless its network put it off."""
         goes_on = before is not None and before.state in ACTIVE and goal.state in ACTIVE
@@ -387,7 +392,10 @@ class MemoryOutbox:
         if row.due.kind == "status":
             shown = [one.due.remote for one in self._status_of(row.due.goal) if one.due.remote]
             remote = shown[-1] if shown else ""
-        if row.due.kind == "card":
+        if ":card:root:" in row.due.key:
+            shown = [one.due.remote for one in self._roots_of(row.due.goal) if one.due.remote]
+            remote = shown[-1] if shown else ""
+        elif row.due.kind == "card":
             number = row.due.key.rpartition(":")[2]
             remote = self._rows.outbox[f"{row.due.goal}:decision:{number}"].due.remote
         if row.due.kind == "removal":
@@ -402,7 +410,7 @@ class MemoryOutbox:
         row.looked_up = was == "unknown"
         row.state, row.claimed_at = "claimed", now
         place = self._rows.sessions[row.due.session]
-        if row.due.kind == "root":
+        if row.due.kind == "root" or ":card:root:" in row.due.key:
             place = replace(place, thread="")
         state: OutState = "unknown" if was == "unknown" else "claimed"
         return replace(row.due, place=place, remote=remote, state=state)

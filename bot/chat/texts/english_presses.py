@@ -13,7 +13,7 @@ PRESSES: Final[Mapping[str, str]] = {
     "root.ask": "💬 {owner} asks: {objective}",
     "said.shut_out": (
         "I am not in this channel, so nothing was started. Say `/invite @{name}` here, then try again: "
-        "what you asked for is kept."
+        "what you asked for is kept. Where nobody can be invited, say it in a message to me."
     ),
     "window.shut_out": (
         "I am not in that channel. Say `/invite @{name}` there, then submit this again."

@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.goals.events import Audited, DecisionAsked, DecisionExpired, TurnEnded, TurnStarted
+from bot.goals.events import (
+    Audited,
+    DecisionAsked,
+    DecisionExpired,
+    ObjectiveEdited,
+    TurnEnded,
+    TurnStarted,
+)
 from bot.goals.goal import DecisionKind, Goal, State
 from bot.ports.chat import Incoming, RoomLost
-from bot.ports.journal import content_hash
+from bot.ports.journal import Content, Unit, content_hash
 from bot.ports.question import written
 from tests.bot.chat.slack_net import ANN, BEN, EVE, TEAM, SlackNet, channel
 from tests.bot.chat.turns import began
@@ -423,14 +430,58 @@ async def test_an_answer_of_the_bots_is_made_a_goal(net: SlackNet) -> None:
 
 async def test_an_objective_is_edited_by_a_form(net: SlackNet) -> None:
     await net.command("/goal write a haiku about tides")
-    thread = channel(net.root())
+    root = net.root()
+    thread = channel(root)
 
-    await net.fill("edit", "pause for thought", net.root(), place=thread, goal="G1")
-    await net.fill("edit", "mine now", net.root(), BEN, thread, goal="G1")
+    await net.fill("edit", "pause for thought", root, place=thread, goal="G1")
+    await net.fill("edit", "mine now", root, BEN, thread, goal="G1")
 
     assert await net.objective((await net.goals())[0]) == "pause for thought"
     assert net.whispered(BEN) == ["You may not do that to G1: it takes its owner or an admin."]
     assert net.said_at(thread)[-1].startswith("The objective of G1 is now:")
+
+
+async def test_the_root_tells_the_objective_as_it_is_now(net: SlackNet) -> None:
+    await net.command("/goal write a haiku about tides")
+    root = net.root()
+    thread = channel(root)
+
+    await net.fill("edit", "write a sonnet about dunes", root, place=thread, goal="G1")
+    await net.say("edit write an ode about dunes", place=thread)
+
+    shape = net.chat.posts[root].shape
+    assert shape.body == "🎯 G1 for @Ann Lee: write an ode about dunes"
+    assert [button.verb for button in shape.buttons] == ["edit", "undo"]
+    assert net.chat.posts[root].silent
+    assert len(net.said_at(channel())) == 1
+
+    await net.press("pause", root)
+
+    assert (await net.goals())[0].state is State.PAUSED
+
+
+async def test_the_root_of_a_second_goal_links_back_after_an_edit(net: SlackNet) -> None:
+    await net.command("/goal write a haiku about tides")
+    asked_in = await net.say("!goal write a sonnet", place=channel(net.root()))
+    second = net.root()
+
+    await net.say("edit write two sonnets", place=channel(second))
+
+    shape = net.chat.posts[second].shape
+    assert (shape.body, shape.origin) == ("🎯 G2 for @Ann Lee: write two sonnets", asked_in)
+
+
+async def test_a_root_whose_goal_was_taken_back_is_not_edited(net: SlackNet) -> None:
+    await net.command("/goal write a haiku about tides")
+    root = net.root()
+    [goal] = await net.goals()
+    new = Content("write an ode")
+
+    edited = Unit(goal.id, (ObjectiveEdited(goal.owner, new.hash),), (new,))
+    await net.store.journal.commit(edited)
+    await net.press("undo", root)
+
+    assert net.chat.posts == {}
 
 
 async def test_a_budget_is_set_by_a_form_and_what_rests_goes_on(net: SlackNet) -> None:
