@@ -11,6 +11,7 @@ Rule 3: what the settings name is not ours to erase: it counts no more, and the 
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from adapters.slack.asking import whose
@@ -19,7 +20,7 @@ from adapters.slack.errors import LoggedOut
 from adapters.slack.ids import NETWORK, person_id
 from adapters.slack.payloads import fields, text_of
 from adapters.slack.tokens import Tokens
-from bot.errors import BadSettings, HeadwayError
+from bot.errors import BadSettings, HeadwayError, Wait
 from bot.ports.chat import Place, Receive, RoomLost, Speaker
 from bot.ports.installs import Install
 
@@ -28,6 +29,10 @@ log = logging.getLogger(__name__)
 EVENTS: Final = ("app_uninstalled", "tokens_revoked")
 _GONE: Final = frozenset({"account_inactive", "token_revoked"})
 """`invalid_auth` is also what an address hears that the workspace does not let in."""
+
+
+class _NotKnown(Wait):
+    """Whether the app is still there."""
 
 
 class Leaving:
@@ -56,12 +61,19 @@ class Leaving:
                 await self._lost(install, at, receive)
 
     async def look(self, receive: Receive) -> None:
-        """Find the workspaces that removed the app while nobody listened. Raises HeadwayError."""
+        """Find the workspaces that removed the app while nobody listened.
+
+        One that cannot be asked keeps nobody from hearing the others; it is asked again another time.
+
+        Raises:
+            HeadwayError: a loss cannot be stored, or the installs cannot be read.
+        """
         if self._tokens.is_single:
             return
         for install in await self._tokens.all():
-            if not await self._still_counts(install):
-                await self._lost(install, self._now(), receive)
+            with suppress(_NotKnown):
+                if not await self._still_counts(install):
+                    await self._lost(install, self._now(), receive)
 
     async def _lost(self, install: Install, at: float, receive: Receive) -> None:
         place = Place(NETWORK, install.workspace, "")
@@ -86,7 +98,7 @@ class Leaving:
             return error.code not in _GONE
         except HeadwayError as error:
             log.info("Whether the app is still in %s is not known: %s", install.workspace, error)
-            raise
+            raise _NotKnown(str(error)) from error
         return True
 
 

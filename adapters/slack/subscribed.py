@@ -25,7 +25,8 @@ class Subscribed:
 
 def event_name(event: Json) -> str:
     """The event's name as the manifest has it; empty where it has none."""
-    kind = text_of(fields(event).get("type"))
+    known = fields(event)
+    kind = text_of(known.get("type"))
     if kind != "message":
         return kind[:50]
-    return _MESSAGES.get(text_of(event.get("channel_type")), "")
+    return _MESSAGES.get(text_of(known.get("channel_type")), "")

@@ -4,8 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from adapters.slack.authorizing import seen_through
 from adapters.slack.leaving import Leaving
+from adapters.slack.subscribed import event_name
 from bot.errors import StoreBusy, Wait
 from bot.ports.chat import Arrival, RoomLost
 from bot.ports.positions import Position
@@ -116,14 +120,40 @@ async def test_a_removal_that_nobody_heard_is_found_by_looking(bed: Bed, heard: 
     assert set(bed.installs.rows) == {("slack", "T02STAYS")}
 
 
-async def test_a_look_takes_nothing_while_slack_is_away(bed: Bed, heard: Heard) -> None:
+async def test_a_workspace_that_cannot_be_asked_loses_nothing_and_hides_no_other(
+    bed: Bed, heard: Heard
+) -> None:
+    await bed.installed(Holder(team="T00ODD", error="ekm_access_denied"))
+    await bed.installed(Holder(team="T01BUSY", error="ratelimited"))
+    await bed.installed(Holder(team="T02GONE", error="account_inactive"))
+
+    await leaving(bed).look(heard)
+
+    assert [lost.place.workspace for lost in heard.lost.values()] == ["T02GONE"]
+    assert len(bed.installs.rows) == 2
+
+
+async def test_an_old_event_comes_again_where_slack_cannot_be_asked(bed: Bed, heard: Heard) -> None:
+    old = an_event(bed)
+    bed.clock.move(60)
     await bed.installed()
     bed.slack.fails["auth.test"] = (503, {"ok": False, "error": "service_unavailable"})
 
     with pytest.raises(Wait):
-        await leaving(bed).look(heard)
+        await leaving(bed).event(old, heard)
 
     assert heard.lost == {}
+
+
+async def test_a_loss_found_by_looking_that_cannot_be_stored_is_told(
+    bed: Bed, heard: Heard
+) -> None:
+    await bed.installed(Holder(error="token_revoked"))
+    heard.is_broken = True
+
+    with pytest.raises(StoreBusy):
+        await leaving(bed).look(heard)
+
     assert len(bed.installs.rows) == 1
 
 
@@ -194,3 +224,31 @@ async def test_what_names_nothing_loses_nothing(
     await leaving(bed).event(body, heard)
 
     assert heard.lost == {}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(["T01TEST"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["team_id", "enterprise_id", "authorizations", "is_enterprise_install", "event",
+                 "type", "tokens", "bot", "team", "enterprise", "view", "user", "event_time", "id"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(body=st.dictionaries(st.sampled_from(["team_id", "event", "authorizations", "enterprise_id",
+                                             "team", "is_enterprise_install", "event_time"]), JSON),
+       event=JSON)  # fmt: skip
+def test_of_whatever_comes_the_installs_are_ids_each_once(body: Any, event: Any) -> None:
+    found = seen_through(body)
+
+    assert len(set(found)) == len(found)
+    assert all(isinstance(one, str) and one for one in found)
+    assert isinstance(event_name(event), str)
