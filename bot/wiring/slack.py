@@ -22,12 +22,13 @@ from bot.ports.windows import Windows
 from bot.wiring.charge import RENEW_S, Keeper, while_held
 from bot.wiring.ground import Ground
 from bot.wiring.slack_app import check_usable, open_doors, tokens_of
-from bot.wiring.slack_desk import SlackSight
+from bot.wiring.slack_desk import SlackSight, TokenWatch
 
 log = logging.getLogger(__name__)
 
 APP: Final = "slack"
 """What the charge is called: the processes of a database serve one app."""
+TOKENS_S: Final = 60.0
 
 
 @dataclass(slots=True)
@@ -111,7 +112,10 @@ def build_slack(ground: Ground) -> Slack:
         texts=texts, redactor=ground.redactor, clock=ground.clock,
         is_served=lambda: charge.is_held,
     )  # fmt: skip
-    return Slack(chat, keeper, SlackSight(lambda: tokens.troubles, chat.subscribed.last))
+    sight = SlackSight(lambda: tokens.troubles, chat.subscribed.last)
+    watch = TokenWatch(sight, ground.watches.operations, charge)
+    ground.alarms.add("tokens.slack", watch.look, TOKENS_S)
+    return Slack(chat, keeper, sight)
 
 
 def sentences(texts: Texts) -> Sentences:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.chat.operations import Operations
 from bot.ports.chat import Place, Receive, RoomLost, Speaker
 from bot.ports.clock import Clock
 from bot.ports.installs import Installs
@@ -23,6 +24,24 @@ class SlackSight:
     """Of workspaces, why their tokens are not renewed: `Tokens.troubles`."""
     heard: dict[str, float] = field(default_factory=dict)
     """When each kind of event came last: `Subscribed.last`."""
+
+
+class TokenWatch:
+    """Tells the operations room of tokens that are not renewed, while there is time."""
+
+    def __init__(self, sight: SlackSight, operations: Operations, charge: Charge) -> None:
+        self._sight, self._operations, self._charge = sight, operations, charge
+
+    async def look(self) -> None:
+        """Tell of each once, and of its end. Raises HeadwayError."""
+        if not self._charge.is_held:
+            return
+        troubles = self._sight.troubles()
+        for workspace, why in tuple(troubles.items()):
+            await self._operations.trouble("token", workspace, why)
+        for kind, workspace in self._operations.open:
+            if kind == "token" and workspace not in troubles:
+                await self._operations.over("token", workspace)
 
 
 class SlackDesk:

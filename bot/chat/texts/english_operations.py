@@ -78,6 +78,8 @@ OPERATIONS: Final[Mapping[str, str]] = {
         "`headway doctor` names cause and mend."
     ),
     "incident.network.over": "{subject} is heard again; what waited is sent.",
+    "incident.token": "{detail}",
+    "incident.token.over": "the token of {subject} is renewed.",
     "incident.message": (
         "a message could not be handled, three times (ref {detail}). Who said it was told; the log "
         "has the cause."

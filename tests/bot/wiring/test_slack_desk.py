@@ -1,13 +1,17 @@
 """What the command line asks of the part that serves Slack; and a loss that is stored before it is made."""
 
+from pathlib import Path
+
 import pytest
 
+from bot.chat.operations import Operations
 from bot.errors import StoreBusy
-from bot.ports.chat import Arrival, RoomLost
+from bot.ports.chat import Arrival, Place, RoomLost
 from bot.ports.installs import Install
 from bot.ports.positions import Position
 from bot.wiring.charge import Charge
-from bot.wiring.slack_desk import SlackDesk, SlackSight
+from bot.wiring.slack_desk import SlackDesk, SlackSight, TokenWatch
+from tests.bot.chat.conftest import Bench
 from tests.doubles.clock import HandClock
 from tests.doubles.installs import MemoryInstalls
 
@@ -75,3 +79,32 @@ async def test_a_command_that_took_the_folder_serves_nothing(installs: MemoryIns
 
     assert told is not None
     assert told["serves"] is False
+
+
+async def test_a_token_that_is_not_renewed_is_an_incident_once_and_its_end_too(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path)
+    operations = Operations(
+        bench.store.incidents, bench.manner, Place("console", "", "console"), bench.clock
+    )
+    troubles = {"T01": "The token of One is not renewed."}
+    charge = Charge(is_held=True)
+    watch = TokenWatch(SlackSight(lambda: troubles), operations, charge)
+
+    await watch.look()
+    await watch.look()
+    charge.drop()
+    troubles = {}
+    await watch.look()
+    standing_by = len(operations.open)
+    charge.is_held = True
+    await watch.look()
+    await watch.look()
+    await bench.deliver()
+
+    assert standing_by == 1
+    assert bench.answers() == [
+        "⚠ Incident: The token of One is not renewed.",
+        "✔ Over: the token of T01 is renewed.",
+    ]
