@@ -38,7 +38,7 @@ CHANNELS: Final = tuple(Channel(f"C{n:03}BENCH", f"bench-{n}") for n in range(50
 LAST_S: Final = 120.0
 GOAL: Final = f"<@{BOT}> Number {{number}}.\n!script slow 60 1"
 TOGETHER: Final = 5
-WORK: Final = f"<@{BOT}> !script slow 3 12"
+WORK: Final = f"<@{BOT}> !script slow 4 5"
 MINUTE_S: Final = 60.0
 
 
