@@ -209,6 +209,8 @@ def _asked(one: Input) -> dict[str, Any]:
             }
             if is_channel(one.value) and not one.value.startswith("D"):
                 element["initial_conversation"] = one.value
+            else:
+                element["default_to_current_conversation"] = True
             return element
 
 

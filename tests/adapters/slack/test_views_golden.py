@@ -68,7 +68,7 @@ START = Window(
     "start",
     Place("slack", "T01TEST", ""),
     inputs=(
-        Input("room", "Where", "place", "C01GEN", hint="The goal gets a thread there."),
+        Input("room", "Where", "place", hint="The goal gets a thread there."),
         Input("words", "Objective", "words", hint="Say what should be true when it is done."),
         Input("budget", "Budget", most=40, hint="For example $5.", is_optional=True),
         Input("mention", "Mentions", "choice", "ask", options=(("goal", "Goal"), ("ask", "Ask"))),
