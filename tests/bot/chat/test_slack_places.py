@@ -269,3 +269,12 @@ async def test_a_storm_of_signs_and_edits_changes_what_it_must_once(net: SlackNe
     first, second = await net.goals()
     assert (first.revision, second.number) == (51, 2)
     assert await net.store.inbox.waiting() == ()
+
+
+async def test_why_says_that_a_press_was_taken(net: SlackNet) -> None:
+    await net.command("/goal write a haiku about tides")
+    await net.press("pause", net.root(), place=channel())
+
+    await net.command("/goal why")
+
+    assert net.whispered() == ["It was taken."]
