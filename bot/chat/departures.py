@@ -2,13 +2,14 @@
 Goals whose owner may have none there any more: they rest, and the room's admins are told.
 
 Rule 1: asked at the start, after each change of the list or of who is gone, and when a turn begins.
-Rule 2: one card a room and person. It is written before the goals rest, under a key that is kept: a
+Rule 2: nobody is lost by a list that is old: before a goal rests, the list is read once more.
+Rule 3: one card a room and person. It is written before the goals rest, under a key that is kept: a
         process that dies between the two goes on with the goals and says nothing twice.
 """
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -69,22 +70,33 @@ class Departures:
         """Whether a goal that is about to work has lost its owner; then it rests and is told of."""
         if not await self._allow_list.lost(goal):
             return False
+        # Another process may have let them in a moment ago.
+        await self._allow_list.load()
         await self.look()
-        if goal.kind == "ask":
-            await self._rest(goal, await self._allow_list.lost(goal))
-        return True
+        why = await self._allow_list.lost(goal)
+        if why and goal.kind == "ask":
+            await self._rest(goal, why)
+        return why is not None
 
     async def _look(self) -> None:
         owned: defaultdict[tuple[Place, str], list[Goal]] = defaultdict(list)
         for goal in await self._rooms.goals(states=LIVE):
             place = replace(await self._allow_list.home(goal.session), thread="")
             owned[place, goal.owner].append(goal)
+        lost = await self._lost_of(owned)
+        if any(lost.values()) and await self._allow_list.load():
+            lost = await self._lost_of(owned)
         for (place, owner), goals in owned.items():
-            why = await self._allow_list.lost(goals[0])
+            why = lost[place, owner]
             if why:
                 await self._let_rest(place, owner, why, goals)
             else:
                 await self._notices.forget_said(_key(place, owner))
+
+    async def _lost_of(
+        self, owned: Mapping[tuple[Place, str], Sequence[Goal]]
+    ) -> dict[tuple[Place, str], Lost]:
+        return {key: await self._allow_list.lost(goals[0]) for key, goals in owned.items()}
 
     async def _let_rest(self, place: Place, owner: str, why: Lost, goals: Sequence[Goal]) -> None:
         session = (await self._rooms.begin(place)).session

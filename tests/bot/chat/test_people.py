@@ -525,6 +525,23 @@ async def test_who_may_only_approve_any_more_has_no_goal_that_goes_on(bench: Ben
     assert await roles(bench) == {"approver"}
 
 
+async def test_who_was_let_in_by_another_process_a_moment_ago_keeps_their_goal(
+    bench: Bench,
+) -> None:
+    before = bench.allow_list.register
+    await bench.say("/goal allow @ben")
+    thread = await bench.say("/goal write a haiku", speaker=BEN)
+    bench.allow_list.take(before)
+
+    is_lost = await bench.departures.lost(await bench.goal(thread))
+    bench.allow_list.take(before)
+    await bench.departures.look()
+
+    assert not is_lost
+    assert (await bench.goal(thread)).state is State.READY
+    assert not [text for text in bench.answers() if "no longer on the list" in text]
+
+
 async def test_a_process_that_died_after_the_card_says_nothing_twice(bench: Bench) -> None:
     await bench.say("/goal allow @ben")
     threads = [await bench.say(f"/goal number {n}", speaker=BEN) for n in (1, 2)]
