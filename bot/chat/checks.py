@@ -18,11 +18,10 @@ from bot.chat.forms import MOST, length
 from bot.chat.parse import NAME, objective, wanted
 from bot.chat.pressed import About, live, refusal, refuse, some
 from bot.chat.rights import Act
-from bot.chat.room_words import OPEN, read_value
+from bot.chat.room_forms import RoomForms
 from bot.errors import BadInput, Refused
 from bot.goals.money import Ledger
 from bot.ports.chat import Place
-from bot.ports.room_settings import KEYS
 from bot.ports.windows import BUDGET, ROOM, WORDS
 
 Wrong = Mapping[str, str]
@@ -34,6 +33,7 @@ class Checks:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._rooms = RoomForms(desk)
         self._of: dict[str, Callable[[About], Awaitable[Wrong]]] = {
             "start": self._start,
             "aim": self._aim,
@@ -127,18 +127,10 @@ class Checks:
         return self._words(found)
 
     async def _room(self, found: About) -> Wrong:
-        texts = self._desk.manner.texts
-        set_to = {key: value for key, value in found.message.form if key in KEYS and value.strip()}
+        form = found.message.form
         if why := refusal(self._desk, replace(found, goal=None), Act.SETTINGS):
-            return {next(iter(set_to), WORDS): why}
-        wrong = {}
-        for key, value in set_to.items():
-            try:
-                if value.strip().lower() != OPEN:
-                    read_value(key, value.strip(), texts)
-            except BadInput as error:
-                wrong[key] = str(error)
-        return wrong
+            return {next((key for key, _ in form), WORDS): why}
+        return self._rooms.wrong(form)
 
     def _objective(self, found: About) -> Wrong:
         try:

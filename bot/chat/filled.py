@@ -18,13 +18,13 @@ from bot.chat.heard import Heard
 from bot.chat.parse import Command, objective, wanted
 from bot.chat.pressed import about
 from bot.chat.rights import Act
+from bot.chat.room_forms import RoomForms
 from bot.chat.verbs import VERBS
 from bot.errors import BadInput
 from bot.goals.goal import Goal, State
 from bot.goals.money import Budget, Ledger
 from bot.ports.journal import Content
 from bot.ports.mail import Thread
-from bot.ports.room_settings import KEYS
 from bot.ports.windows import BUDGET, DECISION
 
 RESTING: Final = frozenset({State.PAUSED, State.BLOCKED, State.OVER_BUDGET})
@@ -39,6 +39,7 @@ class Filled:
         self._commands = commands
         self._deciding = deciding
         self._aiming = aiming
+        self._rooms = RoomForms(desk)
 
     async def handle(self, heard: Heard) -> None:
         """Do what submitting the form does. Raises Refused, BadInput, and as the store does."""
@@ -106,12 +107,8 @@ class Filled:
         await self._commands.run(heard, Command(VERBS["reopen"], text=text))
 
     async def _room(self, heard: Heard) -> None:
-        """One setting at a time: the first that the form names."""
-        named = [(key, value) for key, value in heard.message.form if key in KEYS and value.strip()]
-        if not named:
-            raise BadInput(self._desk.manner.texts("bad.setting", key="", keys=", ".join(KEYS)))
-        key, value = named[0]
-        await self._commands.run(heard, Command(VERBS["room"], text=f"{key} {value}"))
+        if await self._commands.may(heard, Act.SETTINGS):
+            await self._rooms.set(heard)
 
     def _money(self, heard: Heard) -> Budget | None:
         """The budget that was filled in; None where it is the room's."""

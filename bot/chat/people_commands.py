@@ -12,7 +12,8 @@ from bot.chat.desk import Desk, is_shared
 from bot.chat.heard import Heard
 from bot.chat.parse import Command
 from bot.chat.people_words import EntryWords, mentioned, read_entry, shown, subject_word
-from bot.chat.rights import Act
+from bot.chat.replies import SETTINGS
+from bot.chat.rights import Act, may
 from bot.chat.room_words import key_named, read_setting, unknown_key, value_text
 from bot.chat.times import DAY_S, moment
 from bot.chat.untaken import why_untaken
@@ -114,7 +115,8 @@ class PeopleCommands:
     async def _room(self, heard: Heard, text: str) -> None:
         texts, place = self._desk.manner.texts, _room_of(heard)
         if not text:
-            await self._desk.answer(heard, await self._settings(place))
+            reason = SETTINGS if may(Act.SETTINGS, heard.roles, room=heard.room) else ""
+            await self._desk.answer(heard, await self._settings(place), reason=reason)
             return
         if len(text.split()) == 1:
             key = key_named(text)

@@ -19,6 +19,8 @@ AGAIN: Final = "again"
 PICK: Final = "pick"
 """The reason of a list to pick from: behind it `VERB G1|G1`, one a line."""
 PICKS_MOST: Final = 20
+SETTINGS: Final = "settings"
+"""The reason of a list of a room's settings, for who may set them."""
 _BUTTONS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "stranger": (("/goal access", "button.ask_access"),),
     "access": (("/goal allow {of}", "button.allow"),),
@@ -32,6 +34,7 @@ _BUTTONS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 _PRESSED: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     AGAIN: (("again {of}", "button.again"),),
     "sure": (("cancel {of} yes", "button.cancel_sure"),),
+    SETTINGS: (("room", "button.settings"),),
 }
 """Those that spare typing, where there are buttons: elsewhere the words above them say what to type."""
 

@@ -17,6 +17,7 @@ from bot.chat.facts import gather
 from bot.chat.forms import Forms
 from bot.chat.home import Homes, Reader
 from bot.chat.pressed import About, about, refuse_outsiders, some
+from bot.chat.room_forms import RoomForms
 from bot.chat.typed import sentence_as_typed
 from bot.errors import Refused
 from bot.ports.chat import Incoming, Network, Place, Speaker
@@ -26,6 +27,7 @@ from bot.ports.windows import AIM, NEW, Home, Window
 from bot.redaction import Redactor
 
 DETAILS: Final = "trace"
+SETTINGS: Final = "room"
 _OPENING: Final = re.compile(r"(edit|budget|trace|reopen)(?: ([gG][0-9]{1,9}))?")
 
 
@@ -47,7 +49,12 @@ class PersonalWindows:
         self._network: Network = network
         self._attachments = attachments
         self._redactor = redactor or Redactor()
-        self._forms, self._checks, self._homes = Forms(desk), Checks(desk), Homes(desk)
+        self._checks, self._homes = Checks(desk), Homes(desk)
+        self._of = {
+            **Forms(desk).of,
+            SETTINGS: RoomForms(desk).window,
+            DETAILS: self._details,
+        }
 
     def opens(self, pressed: Incoming) -> bool:
         """Whether a press opens a window; a command or a message never does."""
@@ -64,7 +71,7 @@ class PersonalWindows:
         try:
             if word not in (NEW, AIM):
                 await refuse_outsiders(self._desk, found)
-            shown = await (self._details(found) if word == DETAILS else self._forms.of[word](found))
+            shown = await self._of[word](found)
         except Refused as error:
             raise Refused(self._typed(str(error)), code=error.code) from None
         return self._redactor.all(shown)
@@ -106,7 +113,7 @@ class PersonalWindows:
 
 def _verb(text: str) -> tuple[str, str] | None:
     """The verb of a press that opens a window, and the goal that it names; else None."""
-    if text in ("", NEW) or text.partition("\n")[0] == AIM:
+    if text in ("", NEW, SETTINGS) or text.partition("\n")[0] == AIM:
         return text.partition("\n")[0], ""
     match = _OPENING.fullmatch(text.strip())
     return (match[1], match[2] or "") if match else None

@@ -54,6 +54,10 @@ WINDOWS: Final[Mapping[str, str]] = {
     "window.gone_decision": (
         "Too late: that decision is no longer open. Copy your words and say them in the thread."
     ),
+    "window.settings": "Settings of the room",
+    "window.setting.hint": "{help}. Now: {now}.",
+    "button.settings": "Change",
+    "said.room.same": "Nothing is different: this room's settings are as they were.",
     "window.empty": "Say it in words.",
     "window.amount": "That is no amount. Give for example $5, +2, 500k tokens or 3 h.",
     "window.longer": "That has {count} characters; a form takes {most}. Say it in a message.",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.windows import PersonalWindows
-from bot.errors import Refused
+from bot.errors import Refused, Wait
 from bot.goals.events import Audited, Cancelled, DecisionAsked, FileShared, TasksPlanned, TurnEnded
 from bot.goals.goal import DecisionKind, Goal
 from bot.goals.money import NANO
@@ -535,3 +535,73 @@ async def test_a_form_of_no_known_kind_is_told_so(bench: Bench) -> None:
     assert await bench.windows.errors(form) == {
         "words": "There is no window for that. Use the commands: `/goal help`."
     }
+
+
+# The settings of a room.
+
+
+async def test_a_rooms_settings_are_changed_in_a_window(bench: Bench) -> None:
+    await bench.net.allow(ANN, "admin")
+    await bench.net.command("/goal room mention ask")
+    await bench.net.command("/goal room")
+    assert bench.net.buttons(bench.net.whisper()) == ["room"]
+
+    window = await bench.window("room", bench.net.whisper())
+    shown = {one.name: one.value for one in window.inputs}
+    wrong = await bench.submit(window, **{**shown, "budget_usd": "lots", "zone": "Nowhere"})
+    fine = await bench.submit(
+        window, **{**shown, "budget_usd": "$5", "zone": "Europe/Berlin", "mention": "default"}
+    )
+
+    assert (shown["mention"], shown["goals"], shown["budget_usd"]) == ("ask", "default", "")
+    assert "reactions" not in shown
+    assert wrong.keys() == {"budget_usd", "zone"}
+    assert fine == {}
+    settings = bench.net.allow_list.settings(channel())
+    assert (settings.budget_usd, settings.zone, settings.mention) == (5, "Europe/Berlin", "goal")
+    assert bench.net.said_at(channel())[1:] == [
+        "This room's `mention` is as the settings say now, set by Ann Lee.",
+        "This room's `budget_usd` is 5 now, set by Ann Lee.",
+        "This room's `zone` is Europe/Berlin now, set by Ann Lee.",
+    ]
+
+
+async def test_settings_that_stand_as_they_were_change_nothing(bench: Bench) -> None:
+    await bench.net.allow(ANN, "admin")
+    window = await bench.window("room", place=channel())
+
+    await bench.submit(window, **{one.name: one.value for one in window.inputs})
+
+    assert bench.net.whispered()[-1].startswith("Nothing is different")
+    assert bench.net.allow_list.kept(channel()) == {}
+
+
+async def test_who_may_not_set_anything_sees_no_form_and_no_button(bench: Bench) -> None:
+    await bench.net.command("/goal room")
+    window = Window("", "room", channel())
+
+    assert bench.net.buttons(bench.net.whisper()) == []
+    assert "takes an admin" in await bench.refused("room", place=channel())
+    assert "takes an admin" in (await bench.submit(window, goals="off"))["goals"]
+
+
+async def test_settings_that_are_half_done_when_the_process_dies_are_done_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.net.allow(ANN, "admin")
+    window = await bench.window("room", place=channel())
+    form = bench.fill(window, budget_usd="5", cap_usd="9")
+    allow_list, calls = bench.net.allow_list, []
+    real = allow_list.set_for_room
+
+    async def dies(place: Place, key: str, *rest: Any, **more: Any) -> None:
+        calls.append(key)
+        if calls == ["budget_usd", "cap_usd"]:
+            raise Wait("It dies here.", retry_after_s=0.0)
+        await real(place, key, *rest, **more)
+
+    monkeypatch.setattr(allow_list, "set_for_room", dies)
+    await bench.net.take(form)
+
+    assert calls == ["budget_usd", "cap_usd", "cap_usd"]
+    assert len(bench.net.said_at(channel())) == 2
