@@ -38,7 +38,7 @@ CHANNELS: Final = tuple(Channel(f"C{n:03}BENCH", f"bench-{n}") for n in range(50
 LAST_S: Final = 120.0
 GOAL: Final = f"<@{BOT}> Number {{number}}.\n!script slow 60 1"
 TOGETHER: Final = 5
-WORK: Final = f"<@{BOT}> !script slow 4 5"
+WORK: Final = f"<@{BOT}> !script slow 6 5"
 MINUTE_S: Final = 60.0
 
 
@@ -150,7 +150,7 @@ def _ends(
                 shown.setdefault(goal.root, time.monotonic())
         return len(shown) == len(goals)
 
-    bot.front.until(are_shown, "every last state", LAST_S)
+    bot.front.until(are_shown, "every last state", 2 * LAST_S)
     return complete, shown
 
 
