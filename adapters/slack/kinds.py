@@ -54,7 +54,8 @@ def _has_what_it_needs(body: Json, kind: Kind) -> bool:
         case "shortcut":
             return isinstance(body.get("callback_id"), str)
         case "form" | "closed":
-            return isinstance(fields(body.get("view")).get("callback_id"), str)
+            view = fields(body.get("view"))
+            return isinstance(view.get("callback_id"), str) and bool(text_of(view.get("type")))
         case "command" | "check":
             return True
 

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from tests.peers.hydrogen import SHOTS, browser
@@ -86,7 +87,7 @@ def page(front: SlackFront) -> Iterator[Page]:
     """The page, open in the first channel as Alice. Raises AssertionError without a Chromium."""
     program = browser()
     assert program is not None, "There is no Chromium here, and no right to install it."
-    command = [node(), HERE / "page.mjs", javascript(), program, front.url]
+    command: list[str | Path] = [node(), HERE / "page.mjs", javascript(), program, front.url]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
