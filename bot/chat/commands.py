@@ -46,6 +46,9 @@ CONFIRM_S = 60.0
 PICK_S = 300.0
 """How long a number is the choice from a list that was shown: later it is about something else."""
 
+REPEATED_S = 2.0
+"""How long what a press was told is not told again: who presses twice has it before them."""
+
 CARRIED = (MessageReceived, DecisionAnswered, ObjectiveEdited)
 """What people say that a model call carries."""
 
@@ -63,6 +66,7 @@ class Commands:
         self._holding = HoldCommands(desk)
         self._forgetting = ForgetCommands(desk)
         self._patience, self._chatter = Patience(), Chatter()
+        self._repeated = Patience(1, REPEATED_S)
         self._asked_to_cancel: dict[tuple[str, str], float] = {}
         self._picks: dict[tuple[str, Place], tuple[Command, tuple[Goal, ...], float]] = {}
 
@@ -150,14 +154,19 @@ class Commands:
 
     async def complain(self, heard: Heard, text: str) -> None:
         """The same of what was not understood or may not be; who hears it all the time hears no more."""
-        place = heard.message.place
-        who = (heard.person, place.room)
-        # Whoever sits at a console is no machine that talks back.
-        is_heard = place.network != "console"
-        if is_heard and self._patience.has_ended(who, self._desk.clock.now()):
+        if self._has_heard(heard, text):
             await self._desk.inbox.handled(heard.id)
         else:
             await self.answer(heard, text)
+
+    def _has_heard(self, heard: Heard, text: str) -> bool:
+        """Whether they were told so often enough."""
+        message, now = heard.message, self._desk.clock.now()
+        who = (heard.person, message.place.room)
+        # Whoever sits at a console, presses a button or fills in a form is no machine that talks back.
+        if message.via != "message":
+            return self._repeated.has_ended((*who, text), now)
+        return message.place.network != "console" and self._patience.has_ended(who, now)
 
     async def lets_be(self, heard: Heard) -> bool:
         """Leave it alone where somebody goes on and on without calling the bot, as machines do."""

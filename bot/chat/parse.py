@@ -181,7 +181,15 @@ def _after_mention(text: str) -> str | None:
     return text[match.end() :].strip() if match else None
 
 
+def _called_once(rest: str) -> str:
+    """What is said where the bot is called again before anything is: by habit, or by a pasted line."""
+    while (inner := _after_name(rest)) is not None or (inner := _after_mention(rest)) is not None:
+        rest = inner
+    return rest
+
+
 def _mentioned(rest: str, texts: Texts, *, in_thread: bool, mention: Mention) -> Said:
+    rest = _called_once(rest)
     if in_thread:
         said = _command(rest, texts)
         if said is None or _is_rather_speech(said):
@@ -193,6 +201,7 @@ def _mentioned(rest: str, texts: Texts, *, in_thread: bool, mention: Mention) ->
 
 
 def _commanded(rest: str, texts: Texts) -> Said:
+    rest = _called_once(rest)
     if not rest:
         return Greeting(is_bare=True)
     command = _command(rest, texts)
@@ -201,6 +210,8 @@ def _commanded(rest: str, texts: Texts) -> Said:
     if _is_greeting(rest, texts):
         return Greeting()
     wanted = objective(rest, texts)
+    if lone := VERBS.get(rest.lower()):
+        raise BadInput(texts("bad.lone", verb=lone.name, syntax=lone.syntax))
     if meant := _misspelt(wanted):
         raise BadInput(texts("bad.misspelt", text=wanted, meant=meant))
     if _is_vague(wanted, texts):

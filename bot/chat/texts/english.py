@@ -251,6 +251,10 @@ CHATS: Final[Mapping[str, str]] = {
     "bad.empty.ask": "`ask` needs a question behind it: `ask where is the build log?`",
     "bad.empty.edit": "`edit` needs the new objective behind it.",
     "bad.empty.reopen": "`reopen` needs what is missing behind it.",
+    "bad.lone": (
+        "`{verb}` needs more behind it: `/goal {syntax}`. To use the word as an objective, put it in "
+        'quotes: `/goal "{verb}"`'
+    ),
     "bad.misspelt": (
         "`{text}` is no command. Did you mean `{meant}`? For a new goal, say what should be true "
         "when it is done."

@@ -458,3 +458,43 @@ async def test_what_fails_three_times_is_told_to_whoever_asked_alone(
     [told] = net.whispered()
     assert told.startswith("That could not be handled. Say it again.")
     assert net.chat.posts[net.whisper()].answers == id
+
+
+async def test_every_command_is_answered_however_many_were_not_understood(net: SlackNet) -> None:
+    for number in range(12):
+        await net.command(f"/goal pause G{number + 50}")
+
+    assert len(net.whispered()) == 12
+
+
+async def test_who_presses_twenty_times_in_a_second_is_told_once_and_again_later(
+    net: SlackNet,
+) -> None:
+    await net.command("/goal write a haiku about tides")
+    await net.allow(EVE)
+    for _ in range(20):
+        await net.press("undo", net.root(), EVE)
+    told = len(net.whispered(EVE))
+
+    net.clock.move(3)
+    await net.press("undo", net.root(), EVE)
+
+    assert (told, len(net.whispered(EVE))) == (1, 2)
+
+
+@pytest.mark.parametrize("word", ["owner", "forget", "Claim"])
+async def test_a_lone_word_that_is_half_a_command_starts_no_goal(net: SlackNet, word: str) -> None:
+    await net.command(f"/goal {word}")
+
+    assert await net.goals() == []
+    assert "needs more behind it" in net.whispered()[-1]
+
+
+@pytest.mark.parametrize(
+    "text", ["/goal @headway", "/goal /goal list", "/goal !goal @headway list"]
+)
+async def test_who_calls_twice_calls_once(net: SlackNet, text: str) -> None:
+    await net.command(text)
+
+    assert await net.goals() == []
+    assert "No live goals here" in net.whispered()[-1] or "no live goals" in net.whispered()[-1]
