@@ -41,6 +41,7 @@ from tests.peers.slack_front import Call, Mode, Moment, Reply, plain_text
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
+IS_FULL: Final = os.environ.get("TEST_FULL") == "1"
 SEEN: Final = ("acknowledged", "request sent", "request done")
 """By Slack: what it sent is acknowledged; it has a request and has not done it; it has, and says nothing."""
 POINTS: Final = (*INSIDE, *SEEN)
@@ -204,7 +205,7 @@ SAMPLE: Final[list[tuple[str, int, str, Mode]]] = [
     ("acknowledged", 2, "forms", "socket"), ("claimed", 1, "command", "socket"),
     ("request done", 2, "files", "socket"), ("answered", 2, "edit", "socket"),
 ]  # fmt: skip
-CHOSEN: Final = WHOLE + OVER_HTTP if os.environ.get("TEST_FULL") == "1" else SAMPLE
+CHOSEN: Final = WHOLE + OVER_HTTP if IS_FULL else SAMPLE
 
 
 @pytest.fixture(scope="module")
@@ -240,14 +241,49 @@ def test_killed_at(
             assert front.violations == []
 
 
+@pytest.mark.full
+@pytest.mark.skipif(not IS_FULL, reason="It dies as often as it posts; a sample dies once.")
+@pytest.mark.parametrize("at", ["request", "done"])
+def test_killed_at_each_of_its_posts(at: Moment, tmp_path: Path, api: BlockingMessagesApi) -> None:
+    killed: set[str] = set()
+    with a_slack("socket") as front:
+        bot = slack_bot(tmp_path, api, front)
+
+        def called(moment: Moment, call: Call) -> None:
+            metadata = call.arguments.get("metadata") or {}
+            key = metadata.get("event_payload", {}).get("key", "")
+            if moment == at and call.method == "chat.postMessage" and key not in killed:
+                killed.add(key)
+                _kill(bot)
+
+        with kept_alive(bot) as deaths:
+            bot.allow(ALICE, "admin")
+            front.watcher = called
+
+            goal, kinds = by_command(Person(bot, deaths))
+            until(lambda: len(deaths) == len(killed) and _answers(bot), STORY_S, bot.told)
+            _until_said(bot, goal)
+
+            assert len(deaths) == 1 + len(kinds), bot.told()
+            assert goal.kinds() == list(kinds), goal.story()
+            assert_once(front)
+            _assert_handled_once(bot, goal)
+            assert front.violations == []
+
+
+def _kill(bot: SlackBot) -> None:
+    assert bot.process is not None
+    bot.process.kill()
+    bot.process.wait()
+
+
 def _arm(bot: SlackBot, point: str, count: int) -> None:
     passed = itertools.count(1)
     at: Moment = "request" if point == "request sent" else "done"
 
     def kill() -> None:
-        if next(passed) == count and bot.process is not None:
-            bot.process.kill()
-            bot.process.wait()
+        if next(passed) == count:
+            _kill(bot)
 
     def called(moment: Moment, call: Call) -> None:
         if moment == at and call.method in POSTING:
