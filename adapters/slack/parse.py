@@ -125,7 +125,10 @@ def parse(body: Json, hearer: Hearer) -> Heard | None:
 def users_of(body: Json) -> tuple[str, str]:
     """The user who did it, and the text in which others may be mentioned; empty what there is not."""
     event = fields(body.get("event"))
-    inner = fields(event.get("message")) or fields(event.get("previous_message"))
+    after, before = fields(event.get("message")), fields(event.get("previous_message"))
+    # What stands where a message was deleted is Slack's own; who is meant said what was there.
+    is_gone = text_of(after.get("subtype")) == "tombstone"
+    inner = before if is_gone or not after else after
     user = user_id(event.get("user")) or user_id(fields(inner.get("edited")).get("user"))
     return user or user_id(inner.get("user")), text_of(event.get("text")) or text_of(
         inner.get("text")

@@ -46,9 +46,14 @@ def see_person(tx: Transaction, network: Network, speaker: Speaker) -> str:
         )
         row = tx.one(_FIND_PERSON, **of)
     assert row is not None
-    if row[1] != speaker.name:
+    if row[1] != speaker.name and _is_name(speaker):
         tx.run(_RENAME, of_id=row[0], name=speaker.name)
     return str(row[0])
+
+
+def _is_name(speaker: Speaker) -> bool:
+    """Whether it is more than their id, which stands there where the name is not known for the moment."""
+    return speaker.name not in ("", speaker.id, speaker.id.rpartition(":")[2])
 
 
 def see_room(tx: Transaction, place: Place) -> str:

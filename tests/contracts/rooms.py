@@ -16,6 +16,16 @@ class RoomsContract:
         assert ann == renamed
         assert elsewhere != ann
 
+    async def test_a_name_that_is_not_known_for_the_moment_replaces_none(self, bed: Bed) -> None:
+        new, known = Speaker("T01TEST:U07NEW", "U07NEW"), Speaker("T01TEST:U07NEW", "Nell")
+        person = await bed.rooms.person("slack", new)
+        before = await bed.rooms.people([person])
+        for speaker in (known, new, Speaker(new.id, ""), Speaker(new.id, new.id)):
+            await bed.rooms.person("slack", speaker)
+
+        assert before[person].name == "U07NEW"
+        assert (await bed.rooms.people([person]))[person].name == "Nell"
+
     async def test_a_thread_has_one_session(self, bed: Bed) -> None:
         place = Place("slack", "w", "r", "1.5")
 

@@ -102,7 +102,11 @@ class Rows:
 def person_id(rows: Rows, network: Network, speaker: Speaker) -> str:
     """The person's id, made at first sight."""
     id = rows.people.setdefault((network, speaker.id), f"p{len(rows.people) + 1}")
-    rows.names[id] = speaker.name
+    # An id in the place of a name is none: the name is not known for the moment.
+    if speaker.name not in ("", speaker.id, speaker.id.rpartition(":")[2]):
+        rows.names[id] = speaker.name
+    else:
+        rows.names.setdefault(id, speaker.name)
     return id
 
 

@@ -309,6 +309,15 @@ def test_who_and_where_are_found_in_every_event() -> None:
     assert users_of(body(edit)) == ("U01ALICE", "new <@U02BOB>")
 
 
+def test_of_a_deleted_message_its_author_is_looked_up_and_not_slack() -> None:
+    before = {"user": "U01ALICE", "text": "make tea", "ts": TS}
+    stone = {"user": "USLACKBOT", "subtype": "tombstone", "text": "This message was deleted."}
+    changed = {"type": "message", "subtype": "message_changed", "previous_message": before}
+
+    assert users_of(body({**changed, "message": stone})) == ("U01ALICE", "make tea")
+    assert users_of(body({**changed, "subtype": "message_deleted"})) == ("U01ALICE", "make tea")
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
     | st.sampled_from([ROOM, TS, "U01ALICE", US, "T01TEST", "message", "tombstone", "dart"]),
