@@ -19,8 +19,8 @@ from tests.journeys.slack import (
 )
 from tests.peers.localslack import BOT
 from tests.peers.messages_api import BlockingMessagesApi
+from tests.peers.slack_elements import found
 from tests.peers.slack_front import SlackFront, plain_text
-from tests.peers.slack_people import found
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 

@@ -130,3 +130,37 @@ def test_an_uninstalled_workspace_pauses_its_goals(headway: SlackBot, front: Sla
     front.uninstall()
 
     goal.until("paused")
+
+
+def test_several_goals_at_once_keep_within_what_slack_allows(
+    headway: SlackBot, front: SlackFront
+) -> None:
+    front.is_limited = True
+    goals = [headway.started(ALICE, f"Number {n}. !script slow 2 4") for n in range(4)]
+
+    for goal in goals:
+        goal.until("complete", 90)
+        [status] = goal.status()
+        goal.until_reads(status, "Complete", 60)
+
+    limited = [call.method for call in front.calls if call.status == 429]
+    assert limited == []
+
+
+def test_slacks_own_button_stops_a_turn(headway: SlackBot, front: SlackFront) -> None:
+    goal = headway.asked(ALICE, f"<@{BOT}> !script slow 2 6")
+    goal.until_true(lambda look: bool(look.events("CallStarted")))
+
+    front.stop_button(ALICE, GENERAL, goal.root)
+
+    assert goal.until("paused").reason == "stopped"
+
+
+def test_without_the_agent_view_all_else_works(headway: SlackBot, front: SlackFront) -> None:
+    front.world.has_assistant = False
+
+    goal = headway.asked(ALICE, f"<@{BOT}> !script slow 1 2")
+    goal.until("complete")
+
+    goal.until_kinds("settle")
+    assert front.of("assistant.threads.setStatus")

@@ -17,6 +17,7 @@ from tests.peers.slack_delivery import ACK_S, Envelope, Posts, Sockets
 from tests.peers.slack_faults import Call, Faults
 from tests.peers.slack_mirror import Mirror
 from tests.peers.slack_schemas import faults_of_event
+from tests.peers.slack_tiers import Tiers
 from tests.peers.slack_upstream import Upstream
 from tests.peers.slack_views import after_submission
 from tests.peers.slack_world import World, world
@@ -45,6 +46,9 @@ class Core:
         self.faults = Faults()
         self.calls: deque[Call] = deque(maxlen=KEPT)
         self.violations: list[str] = []
+        self.is_limited = False
+        """Answer 429 to what is above Slack's tiers."""
+        self.tiers = Tiers()
         self.is_down = False
         """Refuse every connection, as a Slack that cannot be reached does."""
         self.watcher: Callable[[Moment, Call], None] | None = None

@@ -28,8 +28,9 @@ from aiohttp import web
 from tests.peers.localslack import CHANNELS, Channel, Install, local_slack
 from tests.peers.slack_core import Mode, Moment
 from tests.peers.slack_delivery import ACK_S, Posts
+from tests.peers.slack_elements import buttons, found
 from tests.peers.slack_faults import Call
-from tests.peers.slack_people import Reply, SlackFront, buttons
+from tests.peers.slack_people import Reply, SlackFront
 from tests.peers.slack_server import Handlers
 
 START_S: Final = 30.0
@@ -126,4 +127,14 @@ def _texts(part: Any) -> Iterator[str]:
                 yield from _texts(value)
 
 
-__all__ = ["Call", "Mode", "Moment", "Reply", "SlackFront", "buttons", "plain_text", "slack"]
+__all__ = [
+    "Call",
+    "Mode",
+    "Moment",
+    "Reply",
+    "SlackFront",
+    "buttons",
+    "found",
+    "plain_text",
+    "slack",
+]

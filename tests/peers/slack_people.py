@@ -7,7 +7,7 @@ May be called from any thread but the front's own. What the bot has to acknowled
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from tests.peers import slack_payloads as payloads
 from tests.peers.localslack import Install
 from tests.peers.slack_core import Core, Json
 from tests.peers.slack_delivery import Envelope
+from tests.peers.slack_elements import filled, found, input_of
 
 REPLY_S: Final = 15.0
 LOOK_S: Final = 0.02
@@ -145,8 +146,8 @@ class SlackFront(Core):
         """Fill in a window as somebody sees it who has it open."""
         state: Json = {}
         for name, value in values.items():
-            block, element = _input(view, name)
-            state.setdefault(block, {})[element["action_id"]] = _filled(element, value)
+            block, element = input_of(view, name)
+            state.setdefault(block, {})[element["action_id"]] = filled(element, value)
         return self._reply(lambda: self.submitted(self.install_by(view), user, view, state))
 
     def close(self, user: str) -> Reply:
@@ -208,6 +209,13 @@ class SlackFront(Core):
             "channel": self.dm_of(user), "event_ts": self.stamp(),
         }  # fmt: skip
         self.run(_soon(lambda: self.tell(event)))
+
+    def stop_button(self, user: str, channel: str, thread: str) -> None:
+        """Press Slack's own button that stops an agent in a thread."""
+        self.inject({
+            "type": "agent_session_stopped", "channel": channel, "user": user, "thread_ts": thread,
+            "streaming_message_ts": [], "event_ts": self.stamp(),
+        })  # fmt: skip
 
     def inject(self, event: Json, install: Install | None = None) -> None:
         """Bring any event."""
@@ -352,51 +360,5 @@ class SlackFront(Core):
         return Reply(asyncio.run_coroutine_threadsafe(whole(), self.loop))
 
 
-def found(part: Mapping[str, Any], wanted: str) -> Json:
-    """The element of a message or a view whose action or label is `wanted`, with its block.
-
-    Raises:
-        LookupError: there is none; the message names those that are there.
-    """
-    there = buttons(part)
-    for element in there:
-        label = (element.get("text") or {}).get("text", "")
-        if wanted in (element.get("action_id"), label):
-            return element
-    names = [(each.get("text") or {}).get("text", each.get("action_id")) for each in there]
-    raise LookupError(f"There is no {wanted!r}; there are {names}.")
-
-
-def buttons(part: Mapping[str, Any]) -> list[Json]:
-    """All that can be pressed in a message or a view, each with its block."""
-    elements: list[Json] = []
-    for block in part.get("blocks") or ():
-        inside = list(block.get("elements") or ()) if block.get("type") == "actions" else []
-        if block.get("accessory"):
-            inside.append(block["accessory"])
-        elements += [{**each, "block_id": block.get("block_id", "")} for each in inside]
-    return elements
-
-
 async def _soon(work: Callable[[], Any]) -> None:
     work()
-
-
-def _input(view: Mapping[str, Any], name: str) -> tuple[str, Json]:
-    for block in view.get("blocks", ()):
-        element = block.get("element") or {}
-        label = (block.get("label") or {}).get("text", "")
-        named = (element.get("action_id"), block.get("block_id"), label, label.lower())
-        if block.get("type") == "input" and name in named:
-            return block["block_id"], element
-    raise LookupError(f"The window has no input {name!r}.")
-
-
-def _filled(element: Mapping[str, Any], value: str | None) -> Json:
-    kind = element["type"]
-    if kind in ("conversations_select", "channels_select"):
-        return {"type": kind, f"selected_{kind.removesuffix('s_select')}": value}
-    if kind.endswith("select") or kind == "radio_buttons":
-        chosen = next((o for o in element.get("options", ()) if o["value"] == value), None)
-        return {"type": kind, "selected_option": chosen}
-    return {"type": kind, "value": value or None}

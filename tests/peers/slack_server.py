@@ -66,6 +66,8 @@ class Handlers:
         method = request.match_info["method"]
         token, args = await _arguments(request)
         fault = front.faults.choose(method)
+        if fault is None and front.is_limited:
+            fault = self._above(method, token, args)
         call = Call(method, args, token, time.monotonic(), fault)
         self._note(call, "request")
         early = _instead(request, fault)
@@ -80,6 +82,13 @@ class Handlers:
         lost = isinstance(fault, Cut | Page) or (isinstance(fault, Failed) and fault.passes)
         self._note(replace(call, status=0) if lost else call, "answered")
         return given
+
+    def _above(self, method: str, token: str, args: Json) -> Limited | None:
+        """429, where a call is above its tier."""
+        install = self._front.world.tokens.get(token)
+        team, channel = install.team if install else "", str(args.get("channel", ""))
+        wait_s = self._front.tiers.wait_s(method, team, channel, time.monotonic())
+        return Limited(wait_s) if wait_s else None
 
     async def _answer(self, method: str, token: str, args: Json) -> Json:
         """Slack's answer to a call."""

@@ -328,6 +328,22 @@ async def test_faults_come_in_order_and_are_kept_with_the_calls(slack_front: Sla
     assert len(slack_front.posts(GENERAL)) == len([c for c in calls if c.answer is not None])
 
 
+async def test_a_limited_slack_takes_a_burst_of_posts_and_then_one_a_second(
+    slack_front: SlackFront,
+) -> None:
+    slack_front.is_limited = True
+    web_client = client(slack_front)
+    for _ in range(5):
+        await web_client.chat_postMessage(channel=GENERAL, text="x")
+
+    with pytest.raises(SlackApiError) as caught:
+        await web_client.chat_postMessage(channel=GENERAL, text="x")
+    await web_client.chat_postMessage(channel="C02RND", text="x")
+
+    assert caught.value.response.status_code == 429
+    assert caught.value.response.headers["Retry-After"] == "1"
+
+
 async def test_a_payload_that_slack_would_not_take_is_refused_and_noted(
     slack_front: SlackFront,
 ) -> None:
