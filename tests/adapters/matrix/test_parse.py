@@ -20,6 +20,7 @@ from bot.ports.chat import (
     RoomLost,
     RoomMoved,
     Speaker,
+    Unreacted,
 )
 
 US = "@headway:example.org"
@@ -461,6 +462,7 @@ def test_whatever_json_an_event_is_it_gives_an_arrival_or_nothing(
 
     assert arrival is None or isinstance(arrival, Arrival)
     if arrival is not None:
+        assert not isinstance(arrival, Unreacted)
         message = arrival if isinstance(arrival, Incoming) else arrival.as_message
         assert message.id
         assert 0.0 <= message.at <= LATEST_S
