@@ -188,7 +188,7 @@ COUNTS: Final = {
     "forms": (2, 2, 4, 4, 4, 2, 4, 4), "edit": (2, 2, 2, 2, 2, 2, 2, 2),
     "files": (1, 1, 2, 2, 2, 1, 3, 3),
 }  # fmt: skip
-"""How often a point is passed for sure, in the order of POINTS."""
+"""How often a point is passed for sure, in the order of POINTS; rows that are due together are one claim."""
 WHOLE: Final[list[tuple[str, int, str, Mode]]] = [
     (point, count, story, "socket")
     for story in STORIES
