@@ -7,6 +7,7 @@ Rule 3: the person's own settings and keys are not looked at.
 """
 
 import argparse
+import html
 import json
 import os
 import signal
@@ -25,7 +26,7 @@ from rich.panel import Panel
 
 from tests.peers import beds
 from tests.peers.localslack import APP_TOKEN, BOT_TOKEN, TEAM
-from tests.peers.slack_front import SlackFront, plain_text, slack
+from tests.peers.slack_front import SlackFront, slack
 
 FIRST: Final = "/goal write a haiku about tides into tides.txt"
 CHANNEL: Final = "C01GEN"
@@ -152,8 +153,10 @@ def _checked(front: SlackFront, process: "subprocess.Popen[bytes]", folder: Path
     console.print(f"[bold]alice[/]  {FIRST}", soft_wrap=True)
 
     def answer() -> str:
-        posts = (plain_text(post) for post in front.posts(CHANNEL) if post.get("thread_ts"))
-        return next((text for text in posts if "✅" in text and "Complete" in text), "")
+        posts = (
+            html.unescape(post["text"]) for post in front.posts(CHANNEL) if "thread_ts" in post
+        )
+        return next((text for text in posts if "✅" in text), "")
 
     _until(lambda: bool(answer()), process, folder, "The goal did not end", DONE_S)
     console.print(f"[bold]headway[/], in the thread under it:\n{escape(answer())}", soft_wrap=True)

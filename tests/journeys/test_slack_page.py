@@ -102,7 +102,6 @@ def test_an_objective_is_edited_in_a_window_which_says_what_is_wrong(
 def test_the_home_shows_what_waits_and_what_goes_on(headway: SlackBot, view: Page) -> None:
     goal = headway.asked(ALICE, f"<@{BOT}> Watch the tide. !script asks")
     goal.until_posted("decision")
-    headway.front.open_home(ALICE)
 
     view.go("🏠")
     view.see("Watch the tide", HOME)
