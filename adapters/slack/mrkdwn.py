@@ -12,7 +12,7 @@ from typing import Final
 
 from markdown_it.token import Token
 
-from adapters.slack.text import JOINER, Parsed, Piece, line, pieces
+from adapters.slack.text import CALLS, JOINER, Parsed, Piece, line, pieces
 from bot.ports.plain import printable
 
 SECTION_MOST: Final = 3_000
@@ -190,7 +190,8 @@ def _tame(text: str) -> str:
 
 
 def _address(url: str) -> str:
-    return escaped(url).replace("|", "%7C")
+    """An address in which nothing ends the mark, and nothing stands as a call."""
+    return CALLS.sub("%40", escaped(url).replace("|", "%7C"))
 
 
 def _before(found: Sequence[Piece], at: int) -> str:

@@ -26,7 +26,9 @@ SCHEMES: Final = frozenset({"http", "https", "mailto"})
 URL_MOST: Final = 2_000
 """Characters of a link's address; a longer one is shown as it was written."""
 _TASK: Final = re.compile(r"\[([ xX])\][ \n]")
-_CALLS: Final = re.compile(r"(?<![^\W_])@(?=here|channel|everyone|group)", re.IGNORECASE)
+CALLS: Final = re.compile(r"(?<![^\W_])@(?=here|channel|everyone|group)", re.IGNORECASE)
+_PERSON: Final = re.compile(r"<@([A-Z0-9]+):([A-Z0-9]+)(?:\|([^<>|\n]{1,80}))?>")
+"""As `markup_in.mention` writes a person."""
 _URL: Final = re.compile(r"\bhttps?://[^\s<>|\"`]*[^\s<>|\"`.,:;!?'*_~)\]}]")
 _PARSER: Final = MarkdownIt("commonmark", {"html": False, "maxNesting": MOST_NESTED + 10}).enable(
     ["table", "strikethrough"]
@@ -91,8 +93,9 @@ def pieces(children: Sequence[Token]) -> tuple[Piece, ...]:
 
 
 def quiet(text: str) -> str:
-    """The text without what calls a channel."""
-    return _CALLS.sub(lambda found: found.group() + JOINER, text)
+    """The text without what calls a channel; people who are mentioned stand there by name."""
+    named = _PERSON.sub(lambda found: f"@{found[3] or found[2]}", text) if "<@" in text else text
+    return CALLS.sub(lambda found: found.group() + JOINER, named)
 
 
 def followed(url: str) -> str:

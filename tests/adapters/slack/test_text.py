@@ -5,14 +5,14 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapters.slack import blocks as kit
 from adapters.slack import mrkdwn
 from adapters.slack.blocks import ALL_MOST, Dialect
 from adapters.slack.mrkdwn import SECTION_MOST
-from adapters.slack.text import line, parsed
+from adapters.slack.text import JOINER, line, parsed
 from bot.ports.plain import printable
 from tests.peers.slack_schemas import faults_of_call
 
@@ -26,7 +26,7 @@ PARTS = st.one_of(
         "**bold**", "*it*", "~~s~~", "`code`", "``a`b``", "**Note:**this", "[label](https://x.y/a?b=1&c=2)",
         "[file](report.md)", "[](https://x.y)", "![pic](https://x.y/p.png)", "![](x)", "<b>html</b>",
         "<script>x</script>\n", "| a | b |\n|---|:-:|\n| 1 | **2** |\n", "---\n", "- [ ] todo\n- [x] done\n",
-        "https://example.com/x?a=1&b=2.", "\\*", "\n\n", "\n", " ", "&amp;", "5 < 6 > 4 & 7", ":tada:",
+        "https://example.com/x?a=1&b=2.", "https://x.example/@", "\\*", "\n\n", "\n", " ", "&amp;", "5 < 6 > 4 & 7", ":tada:",
         "javascript:alert(1)", "[x](javascript:alert(1))", "*", "_", "~", "`", LETTERS,
     ]),
     st.text(max_size=40),
@@ -72,6 +72,7 @@ def live(part: Any) -> str:
 
 
 @settings(max_examples=120, deadline=None)
+@example("https://example.com/x?a=1&b=2.@channel", Dialect.WHOLE)
 @given(MARKDOWN, st.sampled_from(list(Dialect)))
 def test_whatever_is_written_slack_takes_it_and_nobody_is_called(
     text: str, dialect: Dialect
@@ -256,3 +257,28 @@ def test_ten_thousand_lines_of_code_are_laid_out_in_no_time() -> None:
 
     for dialect in Dialect:
         assert not kit.fits(kit.of_text(text, dialect))
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("ask <@T01TEST:U02BOB|bob_b> about it", "ask @bob_b about it"),
+        ("**<@E01ORG:U02BOB|Bo B.>**: yes", "@Bo B."),
+        ("<@T01TEST:U02BOB>", "@U02BOB"),
+        (
+            "<@T01TEST:U02BOB|here> and <@T01TEST:U02BOB|channel>",
+            f"@{JOINER}here and @{JOINER}channel",
+        ),
+    ],
+)
+def test_people_who_are_mentioned_stand_there_by_name(
+    said: str, shown: str, dialect: Dialect
+) -> None:
+    for words in (said, f"{said}\n\n- {said}"):
+        told = spoken(kit.of_text(words, dialect))
+
+        if dialect is not Dialect.PLAIN:
+            assert shown in told
+        assert "T01TEST" not in told
+        assert not re.search(r"(?<!\w)@(?:here|channel)\b", told)
