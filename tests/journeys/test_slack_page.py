@@ -111,6 +111,21 @@ def test_the_home_shows_what_waits_and_what_goes_on(headway: SlackBot, view: Pag
     goal.until("complete")
 
 
+def test_a_goal_is_begun_from_the_home(headway: SlackBot, view: Page) -> None:
+    view.go("🏠")
+    view.press("New goal", HOME)
+    view.see("Objective", MODAL)
+    view.fill("Objective", "Oil the winch. !script complete_after 1")
+    view.choose("Where", "#general")
+    view.shot("slack-new-goal")
+    view.press("Start", MODAL)
+    view.gone(MODAL)
+
+    root = _root(headway.front, "Oil the winch")
+
+    SlackGoal(headway, ALICE, GENERAL, root).until("complete")
+
+
 def _root(front: SlackFront, words: str) -> str:
     def there() -> list[str]:
         return [post["ts"] for post in front.posts(GENERAL) if words in plain_text(post)]

@@ -165,6 +165,10 @@ class Core:
             "team": self.world.team_of(user), "event_ts": self.stamp(),
         }  # fmt: skip
 
+    def channel_names(self) -> list[tuple[str, str]]:
+        """Id and name of every channel."""
+        return [(each.id, each.name) for each in self.world.channels.values()]
+
     def is_person(self, user: str) -> bool:
         """Whether there is such a user."""
         return user in self.upstream.users

@@ -1,6 +1,6 @@
 """What is said in each channel, as the front sees it on local-slack's page; and what the page is shown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from tests.peers.slack_drawing import drawn, shown
@@ -8,6 +8,9 @@ from tests.peers.slack_drawing import drawn, shown
 Json = dict[str, Any]
 SHOWN: Final = {"section", "header", "divider", "context", "image", "actions", "input"}
 """Blocks that local-slack's page draws; of all others it writes the type in brackets."""
+
+CHOOSERS: Final = {"conversations_select", "channels_select"}
+"""Elements in which a channel is chosen."""
 
 
 class Mirror:
@@ -59,22 +62,38 @@ class Mirror:
         ]
 
 
-def for_page(part: Any) -> Any:
-    """The same with every block that the page cannot draw as one that it can."""
+def for_page(part: Any, channels: Sequence[tuple[str, str]] = ()) -> Any:
+    """The same with every block that the page cannot draw as one that it can.
+
+    Args:
+        channels: id and name of each, for inputs in which one is chosen.
+    """
     if isinstance(part, list):
-        return [for_page(each) for each in part]
+        return [for_page(each, channels) for each in part]
     if not isinstance(part, dict):
         return part
+    if part.get("type") in CHOOSERS:
+        options = [
+            {"text": {"type": "plain_text", "text": f"#{name}"}, "value": id}
+            for id, name in channels
+        ]
+        first = part.get("initial_conversation") or part.get("initial_channel")
+        named = dict(channels).get(str(first), "")
+        hint = {"type": "plain_text", "text": f"#{named}" if named else "Choose"}
+        return {
+            "type": "static_select", "action_id": part["action_id"], "options": options,
+            "placeholder": hint,
+        }  # fmt: skip
     if part.get("type") == "mrkdwn":
         return {**part, "text": shown(str(part.get("text", "")))}
     return {
-        name: [each for block in value for each in _drawn(block)]
+        name: [each for block in value for each in _drawn(block, channels)]
         if name == "blocks" and isinstance(value, list)
-        else for_page(value)
+        else for_page(value, channels)
         for name, value in part.items()
     }  # fmt: skip
 
 
-def _drawn(block: Any) -> list[Any]:
+def _drawn(block: Any, channels: Sequence[tuple[str, str]]) -> list[Any]:
     instead = drawn(block)
-    return [for_page(block)] if instead is None else instead
+    return [for_page(block, channels)] if instead is None else instead

@@ -52,6 +52,10 @@ class Page:
         """Write into an input of the window that is open."""
         self._do("fill", label=label, words=words)
 
+    def choose(self, label: str, option: str) -> None:
+        """Choose in an input of the window that is open."""
+        self._do("choose", label=label, option=option)
+
     def see(self, words: str, within: str = "body") -> None:
         """Wait until it reads so."""
         self._do("see", words=words, within=within)

@@ -207,12 +207,13 @@ class Handlers:
         theirs = web.WebSocketResponse(max_msg_size=0)
         await theirs.prepare(request)
         url = f"{self._front.server.url}/ui"
+        channels = self._front.channel_names()
         async with self._session.ws_connect(url, max_msg_size=0) as ours:
 
             async def down() -> None:
                 async for frame in ours:
                     if frame.type is aiohttp.WSMsgType.TEXT:
-                        shown = for_page(self._front.ours(json.loads(frame.data)))
+                        shown = for_page(self._front.ours(json.loads(frame.data)), channels)
                         await theirs.send_str(json.dumps(shown))
 
             pump = asyncio.create_task(down())

@@ -10,6 +10,7 @@ import aiohttp
 from tests.peers import slack_payloads as payloads
 from tests.peers.localslack import USERS, Install
 from tests.peers.slack_delivery import Envelope
+from tests.peers.slack_mirror import CHOOSERS
 
 if TYPE_CHECKING:
     from tests.peers.slack_core import Core
@@ -176,7 +177,7 @@ class Upstream:
             user = payload["user"]["id"]
             view = front.window_of(front.world.views.get(payload["view"]["id"], ""))
             if view is not None:
-                values = _touched(payload["view"]["state"]["values"])
+                values = _touched(payload["view"]["state"]["values"], view)
                 answer = (await front.submitted(install, user, view, values)).answer
         elif payload["type"] == "view_closed":
             user = payload["user"]["id"]
@@ -189,13 +190,22 @@ class Upstream:
         await link.send_str(json.dumps(ack))
 
 
-def _touched(values: Json) -> Json:
+def _touched(values: Json, view: Json) -> Json:
     """The inputs that a person touched; local-slack forgets what stands in the others at first."""
+    kinds = {
+        block.get("block_id"): (block.get("element") or {}).get("type") for block in view["blocks"]
+    }
     kept: Json = {}
     for block, actions in values.items():
         for action, state in actions.items():
             given = {name: value for name, value in state.items() if name != "type"}
-            if any(value not in (None, []) for value in given.values()):
-                empty = {"value": None} if given.get("value") == "" else {}
-                kept[block] = {action: {**state, **empty}}
+            if all(value in (None, []) for value in given.values()):
+                continue
+            if kinds.get(block) in CHOOSERS and given.get("selected_option"):
+                name = str(kinds[block]).removesuffix("s_select")
+                chosen = given["selected_option"]["value"]
+                state = {"type": kinds[block], f"selected_{name}": chosen}
+            elif given.get("value") == "":
+                state = {**state, "value": None}
+            kept[block] = {action: state}
     return kept

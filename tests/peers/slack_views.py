@@ -50,7 +50,8 @@ async def published(front: "Core", install: Install, args: Json) -> Json:
     id = before["id"] if before is not None else front.world.fresh("V")
     view = _made(front, install, args["view"], id, id)
     front.world.homes[install.bot, user] = view
-    await front.pass_on("views.publish", install, {"user_id": user, "view": for_page(args["view"])})
+    shown = for_page(args["view"], front.channel_names())
+    await front.pass_on("views.publish", install, {"user_id": user, "view": shown})
     return {"ok": True, "view": view}
 
 
@@ -106,7 +107,8 @@ async def _pass_on(
     front: "Core", install: Install, method: str, made: Json, before: Json | None, user: str
 ) -> None:
     """Show it on local-slack's page, which gives a view a new id each time."""
-    wish: Json = {"view": for_page({k: v for k, v in made.items() if v is not None})}
+    kept = {k: v for k, v in made.items() if v is not None}
+    wish: Json = {"view": for_page(kept, front.channel_names())}
     if before is None:
         wish["trigger_id"] = await front.standing_trigger()
     else:

@@ -48,6 +48,10 @@ const steps = {
     const block = page.locator('.modal .bk-input', { hasText: label });
     await block.locator('input, textarea').first().fill(words, LIMIT);
   },
+  async choose({ label, option }) {
+    const block = page.locator('.modal .bk-input', { hasText: label });
+    await block.locator('select').first().selectOption({ label: option }, LIMIT);
+  },
   async see({ words, within }) {
     await page.waitForFunction(
       ([where, sought]) =>
