@@ -6,8 +6,6 @@ from typing import Any, Final
 from tests.peers.slack_drawing import drawn, shown
 
 Json = dict[str, Any]
-SHOWN: Final = {"section", "header", "divider", "context", "image", "actions", "input"}
-"""Blocks that local-slack's page draws; of all others it writes the type in brackets."""
 
 CHOOSERS: Final = {"conversations_select", "channels_select"}
 """Elements in which a channel is chosen."""
