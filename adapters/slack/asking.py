@@ -16,7 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.slack.calling import proxy_for
-from adapters.slack.errors import translated
+from adapters.slack.errors import LoggedOut, NotPermitted, translated
 from adapters.slack.ids import at_of
 from adapters.slack.payloads import channel_of, fields, is_yes, rows, text_of, ts, user_id
 
@@ -113,11 +113,25 @@ async def socket_address(api_url: str, app_token: str) -> str:
         LoggedOut, NotPermitted: the token is no good, or lacks connections:write.
         Refused: Socket Mode is off, or else as Slack says.
     """
-    with translated("A socket to Slack cannot be opened"):
-        async with asyncio.timeout(LIMIT_S):
-            answer: Any = await web_client(api_url).api_call(
-                "apps.connections.open", headers=_with(app_token)
-            )
+    try:
+        with translated("A socket to Slack cannot be opened"):
+            async with asyncio.timeout(LIMIT_S):
+                answer: Any = await web_client(api_url).api_call(
+                    "apps.connections.open", headers=_with(app_token)
+                )
+    except LoggedOut as error:
+        raise LoggedOut(
+            f"Slack does not take slack_app_token ({error.code}): no socket opens, and nothing is heard. "
+            "Make another under Basic Information, App-Level Tokens of the app's page, and start again.",
+            code=error.code,
+        ) from error
+    except NotPermitted as error:
+        raise NotPermitted(
+            "slack_app_token lacks connections:write: no socket opens, and nothing is heard. Make another "
+            "with that scope under Basic Information, App-Level Tokens of the app's page.",
+            code=error.code,
+            needed=error.needed,
+        ) from error
     return text_of(fields(answer.data).get("url"))
 
 

@@ -19,7 +19,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.errors import LIMITED, refusal, translated
+from adapters.slack.errors import LIMITED, LoggedOut, refusal, translated
 from adapters.slack.payloads import fields, text_of
 from bot.errors import Wait
 
@@ -41,8 +41,30 @@ _TOO_MANY: Final = 429
 TOKEN_OVER: Final = "token_expired"
 
 
-def _unheard(token: str) -> None:
+class Verdicts(Protocol):
+    """What Slack said of tokens, for whoever keeps them."""
+
+    def ran_out(self, token: str) -> None:
+        """The time of a token is over."""
+
+    def refused(self, workspace: str, error: LoggedOut) -> None:
+        """The token of a workspace is taken no more."""
+
+    def taken(self, workspace: str) -> None:
+        """It was taken."""
+
+
+class Unheard:
     """Nobody asks."""
+
+    def ran_out(self, token: str) -> None:
+        """Nothing is done."""
+
+    def refused(self, workspace: str, error: LoggedOut) -> None:
+        """Nothing is done."""
+
+    def taken(self, workspace: str) -> None:
+        """Nothing is done."""
 
 
 class Budget(Protocol):
@@ -79,17 +101,17 @@ class Calls:
         *,
         api_url: str,
         budget: Budget | None = None,
-        ran_out: Callable[[str], None] = _unheard,
+        verdicts: Verdicts | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         """Open nothing yet.
 
         Args:
             api_url: such as `https://slack.com/api/`.
-            ran_out: is told of a token of which Slack says that its time is over.
+            verdicts: is told of tokens that Slack takes, and of those that it does not.
         """
         self.api_url, self.token_for = api_url, token_for
-        self._ran_out = ran_out
+        self._verdicts: Verdicts = verdicts or Unheard()
         self._budget: Budget = budget or Unbounded()
         self._timeout_s = timeout_s
         self._session: aiohttp.ClientSession | None = None
@@ -109,7 +131,19 @@ class Calls:
         """
         channel = str(args.get("channel", ""))
         await self._room_for(workspace, method, channel)
-        token = await self.token_for(workspace)
+        try:
+            token = await self.token_for(workspace)
+            answer = await self._answered(workspace, method, what, token, args)
+        except LoggedOut as error:
+            self._verdicts.refused(workspace, error)
+            raise
+        self._verdicts.taken(workspace)
+        return answer
+
+    async def _answered(
+        self, workspace: str, method: str, what: str, token: str, args: Mapping[str, object]
+    ) -> Json:
+        channel = str(args.get("channel", ""))
         given = {name: value for name, value in args.items() if value is not None}
         what = what or f"{method} does not work"
         with translated(what, posts=method in POSTS):
@@ -119,7 +153,7 @@ class Calls:
             except SlackApiError as error:
                 self._note_refusal(error, workspace, method, channel)
                 if _said(error) == TOKEN_OVER:
-                    self._ran_out(token)
+                    self._verdicts.ran_out(token)
                 raise
 
     async def pages(self, workspace: str, method: str, /, **args: object) -> AsyncIterator[Json]:

@@ -13,7 +13,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -70,10 +70,17 @@ class Tokens:
         self._refused: tuple[BadSettings, float] | None = None
         self._ended: set[str] = set()
         """Tokens of which Slack said that they have run out."""
-        self.troubles: dict[str, str] = {}
+        self._unrenewed: dict[str, str] = {}
         """Of a workspace, why its token is not renewed while the old one still counts."""
+        self._refusals: dict[str, str] = {}
+        """Of a workspace, that Slack takes its token no more."""
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         learn("slack_bot_token", keys.token)
+
+    @property
+    def troubles(self) -> Mapping[str, str]:
+        """By workspace, what is wrong with its token; what is said there waits, or soon will."""
+        return {**self._unrenewed, **self._refusals}
 
     @property
     def is_single(self) -> bool:
@@ -127,14 +134,14 @@ class Tokens:
         """Keep a new install. Raises SecretsUnusable, StoreBusy, StoreUnusable."""
         self._learnt(install)
         await self._installs.keep(install)
-        self.troubles.pop(install.workspace, None)
+        self._untroubled(install.workspace)
         self._unkept.pop(install.workspace, None)
         self._noted(install.workspace, install)
 
     async def erase(self, workspace: str) -> bool:
         """Erase the tokens of a workspace; False where there are none to erase."""
         async with self._locks[workspace]:
-            self.troubles.pop(workspace, None)
+            self._untroubled(workspace)
             self._unkept.pop(workspace, None)
             self._read.pop(workspace, None)
             if self.is_single:
@@ -144,6 +151,28 @@ class Tokens:
     def ran_out(self, token: str) -> None:
         """Slack says that a token has run out, whatever our clock says: it is renewed when asked for."""
         self._ended.add(token)
+
+    def refused(self, workspace: str, error: LoggedOut) -> None:
+        """Slack takes the token of a workspace no more; told until it takes one there again."""
+        if error.code == NOT_INSTALLED or workspace in self._refusals:
+            return
+        known = self._single if self.is_single else self._read.get(workspace, (None, 0.0))[0]
+        mend = (
+            "Set slack_bot_token to the one that its page shows, and start Headway again."
+            if self.is_single
+            else "Install the app there again: `headway slack status` tells where."
+        )
+        told = (
+            f"Slack does not know the bot's token any more ({error.code}) in "
+            f"{(known.name if known else '') or workspace}: what is to be said there waits. {mend}"
+        )
+        log.error("%s", told)
+        self._refusals[workspace] = told
+
+    def taken(self, workspace: str) -> None:
+        """Slack takes the token of a workspace."""
+        if self._refusals.pop(workspace, None):
+            log.warning("Slack knows the bot's token in %s again.", workspace)
 
     def forget(self) -> None:
         """Look everything up anew: something has changed it from outside."""
@@ -199,11 +228,11 @@ class Tokens:
                 f"{EARLY_S / 3600:g} h at most: {cause(error)} Unless it is renewed until then, install "
                 "the app there again: `headway slack status` tells where."
             )
-            if self.troubles.get(workspace) != told:
+            if self._unrenewed.get(workspace) != told:
                 log.warning("%s", told)
-            self.troubles[workspace] = told
+            self._unrenewed[workspace] = told
             return found
-        self.troubles.pop(workspace, None)
+        self._untroubled(workspace)
         self._unkept.pop(workspace, None)
         self._noted(workspace, fresh)
         return fresh
@@ -228,6 +257,10 @@ class Tokens:
             refresh_token=text_of(said.get("refresh_token")) or install.refresh_token,
             expires_at=self._now() + lives_s,
         )
+
+    def _untroubled(self, workspace: str) -> None:
+        self._unrenewed.pop(workspace, None)
+        self._refusals.pop(workspace, None)
 
     def _is_good(self, install: Install) -> bool:
         """Whether it needs no renewal yet."""

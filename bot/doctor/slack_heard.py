@@ -9,9 +9,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from adapters.slack import asking
+from adapters.slack.errors import cause
 from adapters.slack.manifest import EVENTS
 from bot.doctor.finding import Found, warning, wrong
 from bot.doctor.slack_looks import done, named, named_tokens, running_now, some
+from bot.errors import HeadwayError
 from bot.settings import Settings
 
 STALE_S: Final = 180.0
@@ -53,7 +55,12 @@ def events(settings: Settings) -> str:
     heard: dict[str, float] = serving.get("heard") or {}
     since, now = float(serving.get("since") or time.time()), time.time()
     missing: dict[str, str] = {}
-    for channel, said_at in done(_said_lately(settings)):
+    try:
+        said = done(_said_lately(settings))
+    except HeadwayError as error:
+        # What is wrong with a token or a scope, its own check says.
+        raise Found("skipped", f"Not looked at: {cause(error)}") from error
+    for channel, said_at in said:
         came_at = heard.get(channel.kind, 0.0)
         if since < said_at < now - SETTLED_S and came_at < said_at:
             missing[channel.kind] = channel.name or channel.id

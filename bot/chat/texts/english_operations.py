@@ -79,7 +79,7 @@ OPERATIONS: Final[Mapping[str, str]] = {
     ),
     "incident.network.over": "{subject} is heard again; what waited is sent.",
     "incident.token": "{detail}",
-    "incident.token.over": "the token of {subject} is renewed.",
+    "incident.token.over": "the token of {subject} is good again; what waited is sent.",
     "incident.message": (
         "a message could not be handled, three times (ref {detail}). Who said it was told; the log "
         "has the cause."

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.slack import calling
 from adapters.slack.calling import Calls
-from adapters.slack.errors import NotPermitted
+from adapters.slack.errors import LoggedOut, NotPermitted
 from bot.errors import OutcomeUnknown, Refused, Wait
 from tests.adapters.slack.web_bed import SECOND, calls, front, slack_of_module
 from tests.peers.localslack import TEAM
@@ -111,12 +111,33 @@ async def test_the_budget_is_told_that_slack_limits_us(
     assert [refusal[:3] for refusal in budget.refusals] == [(TEAM, "chat.postMessage", "C01GEN")]
 
 
+@dataclasses.dataclass
+class Told:
+    """What was said of tokens."""
+
+    over: list[str] = dataclasses.field(default_factory=list)
+    refusals: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    good: list[str] = dataclasses.field(default_factory=list)
+
+    def ran_out(self, token: str) -> None:
+        """Keep it."""
+        self.over.append(token)
+
+    def refused(self, workspace: str, error: LoggedOut) -> None:
+        """Keep it."""
+        self.refusals.append((workspace, error.code))
+
+    def taken(self, workspace: str) -> None:
+        """Keep it."""
+        self.good.append(workspace)
+
+
 async def test_a_token_whose_time_is_over_is_told_of_and_the_call_is_made_again_later(
     front: SlackFront, calls: Calls
 ) -> None:
     front.faults.next_times("users.info", Failed("token_expired"), Failed("user_not_found"))
-    over: list[str] = []
-    telling = Calls(calls.token_for, api_url=calls.api_url, ran_out=over.append)
+    told = Told()
+    telling = Calls(calls.token_for, api_url=calls.api_url, verdicts=told)
 
     with pytest.raises(Wait):
         await telling.call(TEAM, "users.info", user="U01ALICE")
@@ -124,7 +145,24 @@ async def test_a_token_whose_time_is_over_is_told_of_and_the_call_is_made_again_
         await telling.call(TEAM, "users.info", user="U01ALICE")
     await telling.close()
 
-    assert over == [front.install.bot_token]
+    assert told.over == [front.install.bot_token]
+
+
+async def test_a_token_that_is_refused_and_taken_again_is_told_of(
+    front: SlackFront, calls: Calls
+) -> None:
+    front.faults.next_times("users.info", Failed("token_revoked"))
+    told = Told()
+    telling = Calls(calls.token_for, api_url=calls.api_url, verdicts=told)
+
+    with pytest.raises(LoggedOut):
+        await telling.call(TEAM, "users.info", user="U01ALICE")
+    before = list(told.good)
+    await telling.call(TEAM, "users.info", user="U01ALICE")
+    await telling.close()
+
+    assert told.refusals == [(TEAM, "token_revoked")]
+    assert (before, told.good) == ([], [TEAM])
 
 
 async def test_a_call_waits_a_little_for_room(front: SlackFront, calls: Calls) -> None:

@@ -8,9 +8,11 @@ import pytest
 
 from adapters.slack.connection import NOWHERE, Kept, Sentences, SlackChat
 from adapters.slack.ear import Prompts
+from adapters.slack.errors import LoggedOut, NotPermitted
 from adapters.slack.ids import message_id, parted
 from adapters.slack.listening import Manner, Way
 from adapters.slack.tokens import AppKeys, Tokens
+from bot.errors import Wait
 from bot.ports.chat import Outgoing, Place, Shape
 from tests.adapters.slack.hearing_bed import QUICK, WORDS, Inbox, WallClock
 from tests.adapters.slack.posting_bed import WORDS as POST_WORDS
@@ -19,6 +21,7 @@ from tests.contracts.chat import ChatContract
 from tests.doubles.files import MemoryFiles
 from tests.doubles.installs import MemoryInstalls
 from tests.peers.localslack import APP_TOKEN, BOT_TOKEN, TEAM
+from tests.peers.slack_faults import Failed
 from tests.peers.slack_front import SlackFront
 
 __all__ = ["front", "slack_of_module"]
@@ -95,3 +98,38 @@ async def test_what_is_said_in_a_workspace_goes_by_its_token(
     await chat.send(Outgoing("k", Place("slack", TEAM, "C01GEN"), Shape("", "", body="Here.")))
 
     assert front.of("chat.postMessage")[-1].token == BOT_TOKEN
+
+
+async def test_what_is_said_while_the_token_is_refused_waits_for_one_that_is_taken(
+    chat: SlackChat, front: SlackFront
+) -> None:
+    general = Place("slack", TEAM, "C01GEN")
+    await chat.send(Outgoing("k1", general, Shape("", "", body="Before.")))
+    front.world.revoked.add(BOT_TOKEN)
+
+    try:
+        with pytest.raises(Wait, match="token_revoked"):
+            await chat.send(Outgoing("k2", general, Shape("", "", body="Here.")))
+        with pytest.raises(Wait, match="token_revoked"):
+            await chat.find(general, "k2")
+        told = dict(chat._kept.tokens.troubles)
+    finally:
+        front.world.revoked.clear()
+    await chat.send(Outgoing("k2", general, Shape("", "", body="Here.")))
+
+    assert "(token_revoked) in Test Workspace: what is to be said there waits" in told[TEAM]
+    assert "Set slack_bot_token" in told[TEAM]
+    assert chat._kept.tokens.troubles == {}
+
+
+async def test_what_the_app_may_not_do_or_is_not_installed_for_is_not_waited_for(
+    chat: SlackChat, front: SlackFront
+) -> None:
+    front.faults.next_times("chat.postMessage", Failed("missing_scope"))
+
+    with pytest.raises(NotPermitted):
+        await chat.send(Outgoing("k", Place("slack", TEAM, "C01GEN"), Shape("", "", body="Here.")))
+    with pytest.raises(LoggedOut, match="not installed"):
+        await chat.send(
+            Outgoing("k", Place("slack", "T09NONE", "C01"), Shape("", "", body="Here."))
+        )

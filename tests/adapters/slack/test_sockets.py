@@ -175,7 +175,7 @@ async def test_an_app_token_that_is_refused_is_told_until_it_is_mended(front: Sl
     async with hearing(front, app_token="xapp-wrong") as bed:
         await bed.inbox.until(lambda: len(front.of(OPEN)) >= 2, "two tries")
 
-    assert "token" in bed.troubles[0]
+    assert "Slack does not take slack_app_token (invalid_auth)" in bed.troubles[0]
 
 
 async def test_turned_off_socket_mode_is_told(front: SlackFront) -> None:

@@ -10,7 +10,7 @@ from slack_bolt.context.async_context import AsyncBoltContext
 
 from adapters.slack.authorizing import SEEN_THROUGH, InstallAuthorize, seen_through
 from adapters.slack.errors import LoggedOut
-from adapters.slack.tokens import EARLY_S
+from adapters.slack.tokens import EARLY_S, NOT_INSTALLED
 from bot.errors import BadSettings, Wait
 from tests.adapters.slack.installs import Bed, installs_bed
 from tests.peers.slack_keys import Holder
@@ -138,6 +138,25 @@ async def test_what_another_process_renewed_is_not_renewed_again(bed: Bed) -> No
 
     assert token == "xoxb-theirs"
     assert "oauth.v2.access" not in bed.slack.asked
+
+
+async def test_a_token_that_slack_refuses_is_a_trouble_until_it_takes_one(bed: Bed) -> None:
+    install = await bed.installed()
+    tokens = bed.tokens()
+    await tokens.token_for("T01TEST")
+
+    tokens.refused("T01TEST", LoggedOut("No.", code="token_revoked"))
+    tokens.refused("T02GONE", LoggedOut("No.", code=NOT_INSTALLED))
+    refused = dict(tokens.troubles)
+    tokens.taken("T01TEST")
+    taken = dict(tokens.troubles)
+    tokens.refused("T01TEST", LoggedOut("No.", code="token_revoked"))
+    await tokens.keep(install)
+
+    assert list(refused) == ["T01TEST"]
+    assert "(token_revoked) in Test Workspace" in refused["T01TEST"]
+    assert "Install the app there again" in refused["T01TEST"]
+    assert (taken, tokens.troubles) == ({}, {})
 
 
 async def test_a_lost_answer_leaves_the_old_token_until_it_ends_and_says_so(

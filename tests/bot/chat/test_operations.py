@@ -11,7 +11,7 @@ from bot.chat.operations import Operations
 from bot.errors import HeadwayError, StoreBusy
 from bot.goals.events import DecisionAsked, TurnEnded
 from bot.goals.goal import State
-from bot.ports.chat import Place
+from bot.ports.chat import Place, Speaker
 from bot.ports.journal import Content
 from bot.ports.plain import plain
 from tests.bot.chat.conftest import Bench
@@ -150,6 +150,27 @@ async def test_what_a_room_refused_is_said_once_the_room_takes_posts_again(
 
     said = [message.key for message in chat.posts.values()]
     assert said.count(f"{goal.id}:settle") == 1
+
+
+async def test_what_one_person_alone_is_told_is_no_proof_that_a_room_takes_posts(
+    bench: Bench, operations: Operations
+) -> None:
+    chat = MemoryChat()
+    delivery = _delivery(bench, chat, operations)
+    person = await bench.store.rooms.person("console", Speaker("ann", "ann"))
+    session = (await bench.store.rooms.begin(Place("console", "", "there", "t9"))).session
+    await bench.store.outbox.say(session, "reply:a", "For all.")
+    chat.will_raise = [HeadwayError("The bot may not send here.")]
+    await delivery.drain()
+
+    await bench.store.outbox.say(session, "reply:b", "For her.", only_for=person)
+    await delivery.drain()
+    unmended = set(operations.open)
+    await bench.store.outbox.say(session, "reply:c", "For all.")
+    await delivery.drain()
+
+    assert unmended == {("post", "console:there")}
+    assert operations.open == frozenset()
 
 
 async def test_a_post_of_the_operations_room_that_fails_makes_no_incident(

@@ -106,5 +106,5 @@ async def test_a_token_that_is_not_renewed_is_an_incident_once_and_its_end_too(
     assert standing_by == 1
     assert bench.answers() == [
         "⚠ Incident: The token of One is not renewed.",
-        "✔ Over: the token of T01 is renewed.",
+        "✔ Over: the token of T01 is good again; what waited is sent.",
     ]
