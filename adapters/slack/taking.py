@@ -23,6 +23,7 @@ from adapters.slack.errands import Errands
 from adapters.slack.line import Line, Turn
 from adapters.slack.markup_in import users_in
 from adapters.slack.mentions import Known, Names, addressed
+from adapters.slack.overtaken import Overtaken
 from adapters.slack.parse import Heard, Hearer
 from adapters.slack.payloads import (
     Json,
@@ -65,6 +66,7 @@ class Taking:
     ) -> None:
         self._ear, self._installed, self._line = ear, installed, line
         self._errands, self._agent = errands, agent
+        self._overtaken = Overtaken()
         self._us: set[str] = set()
         self._rooms: OrderedDict[str, str] = OrderedDict()
 
@@ -78,11 +80,17 @@ class Taking:
         heard = parse.parse(body, hearer)
         if heard is None or not await self._counts(heard):
             return
-        await self.store(turn, await self._whole(self._seen(heard, event, hearer), hearer, turn))
+        self._overtaken.note(heard.arrival)
+        await self._keep(turn, await self._whole(self._seen(heard, event, hearer), hearer, turn))
 
     async def store(self, turn: Turn, *arrivals: Arrival) -> None:
         """Store these. Raises as `Receive`."""
         await self._line.store(turn, *arrivals)
+
+    async def _keep(self, turn: Turn, one: Arrival) -> None:
+        """Store it, as it is by now. Raises as `Receive`."""
+        now = self._overtaken.now(one)
+        await self._line.store(turn, *(() if now is None else (now,)))
 
     async def install_named(self, workspace: str, hearer: Hearer) -> str:
         """A workspace that something of ours names, where the app is; else that of whoever heard it.
@@ -206,7 +214,7 @@ class Taking:
         message = await coming
         turn = self._line.enter()
         try:
-            await self._line.store(turn, message)
+            await self._keep(turn, message)
         finally:
             self._line.end(turn)
 

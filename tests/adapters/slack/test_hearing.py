@@ -88,6 +88,28 @@ async def test_an_edit_a_reaction_and_a_deletion_come_after_what_they_are_about(
     assert removed.id == said.id
 
 
+async def test_what_ended_before_it_came_is_not_heard(front: SlackFront) -> None:
+    item = {"type": "message", "channel": "C01GEN", "ts": "1700000000.000100"}
+    sign = {"user": "U01ALICE", "reaction": "dart", "item": item, "item_user": "U02BOB"}
+    gone = {"type": "message", "subtype": "message_deleted", "channel": "C01GEN", "hidden": True,
+            "deleted_ts": item["ts"], "ts": "1700000002.000100", "event_ts": "1700000002.000100",
+            "channel_type": "channel",
+            "previous_message": {"type": "message", "user": "U02BOB", "text": "x", "ts": item["ts"]}}  # fmt: skip
+    said = {"type": "message", "channel": "C01GEN", "user": "U02BOB", "text": "x", "ts": item["ts"],
+            "event_ts": item["ts"], "channel_type": "channel"}  # fmt: skip
+    taken = {"type": "reaction_removed", "event_ts": "1700000002.000200"}
+    put = {"type": "reaction_added", "event_ts": "1700000001.000200"}
+
+    async with hearing(front) as bed:
+        for event in (gone, said, {**taken, **sign}, {**put, **sign}):
+            await bed.does(partial(front.inject, event))
+            await asyncio.sleep(0.2)
+        await says(bed, "and this is")
+
+    kinds = [type(one).__name__ for one in bed.inbox.arrivals]
+    assert kinds == ["Removed", "Unreacted", "Incoming"]
+
+
 async def test_a_reply_stands_in_its_thread(front: SlackFront) -> None:
     async with hearing(front) as bed:
         root = await says(bed, "root")
