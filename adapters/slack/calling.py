@@ -5,6 +5,8 @@ Rule 1: a call is made once. What becomes of one that failed is for whoever call
 Rule 2: `ok: false` is an error whatever the HTTP status is, and so is an answer that is no JSON.
 Rule 3: a call for which the budget has no room is waited for a little, or not made at all: Wait.
 Rule 4: a token goes to the API's own host and to no other.
+Rule 5: a token that is taken no more says nothing of people, rooms and posts: it is waited for, as Slack
+        is where it is out of reach.
 """
 
 import asyncio
@@ -19,9 +21,16 @@ import aiohttp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.errors import LIMITED, LoggedOut, refusal, translated
+from adapters.slack.errors import (
+    LIMITED,
+    NOT_INSTALLED,
+    LoggedOut,
+    NotPermitted,
+    refusal,
+    translated,
+)
 from adapters.slack.payloads import fields, text_of
-from bot.errors import Wait
+from bot.errors import ByOperator, Wait
 
 Json = Mapping[str, Any]
 TokenFor = Callable[[str], Awaitable[str]]
@@ -31,6 +40,8 @@ TIMEOUT_S: Final = 20.0
 """Slack answers in well under a second, and a posting that is not answered is looked up."""
 PATIENCE_S: Final = 3.0
 """A call waits so long for room in the budget; for longer, its caller has better to do."""
+NO_TOKEN_S: Final = 30.0
+"""Between two tries while Slack takes no token of a workspace."""
 PAGE: Final = 200
 """Rows of a page, as Slack recommends; more may come back cut."""
 POSTS: Final = frozenset({"chat.postMessage", "chat.postEphemeral", "files.completeUploadExternal"})
@@ -124,19 +135,24 @@ class Calls:
             what: what does not come about where it fails, as in "The message cannot be sent".
 
         Raises:
-            Wait: Slack is out of reach or limits us, or the budget does.
+            Wait: Slack is out of reach, takes no token of the workspace or limits us, or the budget does.
             OutcomeUnknown: of one of POSTS: it may have been done.
             Refused: Slack refuses it; `code` is its own, such as channel_not_found.
-            ByOperator: the token or the app's scopes do not allow it.
+            ByOperator: the app's scopes do not allow it, or it is not installed there any more.
         """
         channel = str(args.get("channel", ""))
         await self._room_for(workspace, method, channel)
         try:
             token = await self.token_for(workspace)
             answer = await self._answered(workspace, method, what, token, args)
-        except LoggedOut as error:
-            self._verdicts.refused(workspace, error)
+        except NotPermitted:
             raise
+        except ByOperator as error:
+            if isinstance(error, LoggedOut):
+                self._verdicts.refused(workspace, error)
+                if error.code == NOT_INSTALLED:
+                    raise
+            raise Wait(str(error), retry_after_s=NO_TOKEN_S) from error
         self._verdicts.taken(workspace)
         return answer
 

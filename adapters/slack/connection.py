@@ -6,8 +6,7 @@ whoever serves it.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -20,7 +19,6 @@ from adapters.slack.attaching import Attaching
 from adapters.slack.authorizing import InstallAuthorize
 from adapters.slack.calling import Calls
 from adapters.slack.ear import Ear, Prompts
-from adapters.slack.errors import NotPermitted
 from adapters.slack.history import History
 from adapters.slack.ids import NETWORK, user_of
 from adapters.slack.leaving import Leaving
@@ -36,8 +34,7 @@ from adapters.slack.render import Words
 from adapters.slack.room_names import RoomNames
 from adapters.slack.signs import SlackSigns
 from adapters.slack.subscribed import Subscribed
-from adapters.slack.tokens import NOT_INSTALLED, Tokens
-from bot.errors import ByOperator, Wait
+from adapters.slack.tokens import Tokens
 from bot.ports.chat import Network, Outgoing, Place, Receive, Speaker
 from bot.ports.clock import Clock
 from bot.ports.files import Files
@@ -47,9 +44,6 @@ from bot.ports.windows import Home, Windows
 
 NOWHERE: Final = "-"
 """As the workspace of a process that does not serve the app: no place has it."""
-
-NO_TOKEN_S: Final = 30.0
-"""Between two tries to say something while Slack takes no token of the workspace."""
 
 Serving = Callable[[Callable[[], Awaitable[None]], Callable[[], None]], Awaitable[None]]
 """Runs the first for as long as this process serves the app, and tells the second while it does not."""
@@ -69,17 +63,6 @@ async def _unopened(workspace: str, who: Speaker, page: int) -> None:
 
 def _nothing(reason: str = "") -> None:
     return
-
-
-@contextmanager
-def _waiting_for_a_token() -> Iterator[None]:
-    """What a refused token keeps from being said waits for one that is taken."""
-    try:
-        yield
-    except ByOperator as error:
-        if isinstance(error, NotPermitted) or getattr(error, "code", "") == NOT_INSTALLED:
-            raise
-        raise Wait(str(error), retry_after_s=NO_TOKEN_S) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +170,11 @@ class SlackChat:
 
     async def send(self, message: Outgoing) -> str:
         """Post, edit or remove, and return the remote id. Raises as `Chat.send`."""
-        with _waiting_for_a_token():
-            return await self._posting.send(message)
+        return await self._posting.send(message)
 
     async def find(self, place: Place, key: str, since: float = 0.0) -> str | None:
         """The id of the message that was sent with `key`, or None. Raises as `Chat.find`."""
-        with _waiting_for_a_token():
-            return await self._posting.find(place, key, since)
+        return await self._posting.find(place, key, since)
 
     async def publish(self, workspace: str, who: Speaker, home: Home) -> None:
         """Show somebody their home. Raises Wait, HeadwayError."""

@@ -45,6 +45,8 @@ CLOSED: Final = frozenset(
 )  # fmt: skip
 """The app may not do it, until whoever runs it or the workspace lets it."""
 
+NOT_INSTALLED: Final = "not_installed"
+"""Code where the app is not in the workspace any more."""
 NOT_IN_ROOM: Final = "not_in_room"
 """Code where the bot is no member of the channel."""
 GONE: Final = frozenset(

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from adapters.slack.asking import LIMIT_S, app_of, web_client, whose
-from adapters.slack.errors import LoggedOut, cause, translated
+from adapters.slack.errors import NOT_INSTALLED, LoggedOut, cause, translated
 from adapters.slack.ids import NETWORK
 from adapters.slack.payloads import fields, text_of
 from bot.errors import BadSettings, HeadwayError, Wait
@@ -32,7 +32,6 @@ AGAIN_S: Final = 60.0
 """Between tries of a renewal that failed, while the token still counts."""
 FRESH_S: Final = 30.0
 """For so long an install that was read is not read again; another process may have changed it."""
-NOT_INSTALLED: Final = "not_installed"
 
 Learn = Callable[[str, str], object]
 

@@ -155,7 +155,7 @@ async def test_a_token_that_is_refused_and_taken_again_is_told_of(
     told = Told()
     telling = Calls(calls.token_for, api_url=calls.api_url, verdicts=told)
 
-    with pytest.raises(LoggedOut):
+    with pytest.raises(Wait, match="token_revoked"):
         await telling.call(TEAM, "users.info", user="U01ALICE")
     before = list(told.good)
     await telling.call(TEAM, "users.info", user="U01ALICE")

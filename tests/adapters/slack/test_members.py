@@ -26,7 +26,7 @@ from tests.adapters.slack.web_bed import (
 from tests.doubles.clock import HandClock
 from tests.doubles.store import MemoryStore
 from tests.peers.localslack import TEAM
-from tests.peers.slack_faults import Limited, Page, Slow
+from tests.peers.slack_faults import Failed, Limited, Page, Slow
 from tests.peers.slack_front import SlackFront
 
 __all__ = ["calls", "clock", "front", "people", "slack_of_module"]
@@ -351,3 +351,20 @@ def _closed(front: SlackFront, how: str) -> Callable[[], None]:
         front.world.scopes.pop(token, None)
 
     return restore
+
+
+@pytest.mark.parametrize("code", ["token_revoked", "invalid_auth", "account_inactive"])
+async def test_a_token_that_is_refused_makes_nobody_a_stranger_and_nobody_absent(
+    front: SlackFront, members: SlackMembers, code: str
+) -> None:
+    front.faults.lottery(1, 1.0, [Failed(code)], most=3)
+
+    for asked in (members.is_own, members.is_member):
+        with pytest.raises(Wait, match=code):
+            await asked(place("C01GEN"), ANN)
+    with pytest.raises(Wait, match=code):
+        await members.enter(place("C01GEN"))
+    front.faults.calm()
+
+    assert await members.is_own(place("C01GEN"), ANN)
+    assert await members.is_member(place("C01GEN"), ANN)

@@ -108,17 +108,24 @@ async def test_without_slack_it_waits_and_nothing_is_unknown(bot: Poster) -> Non
     assert type(refused.value) is Wait
 
 
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [("invalid_auth", "token"), ("token_revoked", "token"), ("missing_scope", "chat:write")],
-)
-async def test_a_token_or_a_scope_that_is_no_good_is_for_the_operator(
-    bot: Poster, code: str, said: str
-) -> None:
-    fault = Failed(code, further=(("needed", "chat:write"),))
+@pytest.mark.parametrize("code", ["invalid_auth", "token_revoked", "account_inactive"])
+async def test_a_token_that_is_no_good_is_waited_for(bot: Poster, code: str) -> None:
+    bot.front.faults.next_times("chat.postMessage", Failed(code))
+    thread = bot.thread()
+
+    with pytest.raises(Wait, match=code) as refused:
+        await bot.posting.send(says("Later.", thread))
+    await bot.posting.send(says("Later.", thread))
+
+    assert type(refused.value) is Wait
+    assert len(bot.replies(thread)) == 1
+
+
+async def test_a_scope_that_is_missing_is_for_the_operator(bot: Poster) -> None:
+    fault = Failed("missing_scope", further=(("needed", "chat:write"),))
     bot.front.faults.next_times("chat.postMessage", fault)
 
-    with pytest.raises(HeadwayError, match=said) as refused:
+    with pytest.raises(HeadwayError, match="chat:write") as refused:
         await bot.posting.send(says("Never.", bot.thread()))
 
     assert refused.value.exit_code == 78

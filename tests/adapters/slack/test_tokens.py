@@ -9,8 +9,8 @@ import pytest
 from slack_bolt.context.async_context import AsyncBoltContext
 
 from adapters.slack.authorizing import SEEN_THROUGH, InstallAuthorize, seen_through
-from adapters.slack.errors import LoggedOut
-from adapters.slack.tokens import EARLY_S, NOT_INSTALLED
+from adapters.slack.errors import NOT_INSTALLED, LoggedOut
+from adapters.slack.tokens import EARLY_S
 from bot.errors import BadSettings, Wait
 from tests.adapters.slack.installs import Bed, installs_bed
 from tests.peers.slack_keys import Holder
