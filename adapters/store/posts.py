@@ -74,13 +74,13 @@ def say(
                 )  # fmt: skip
             case StopTurn():
                 pass
+    has_ended = goal.is_final and before is not None and not before.is_final
     if isinstance(entry.event, ObjectiveEdited):
-        queue(
-            writes, f"{goal.id}:card:root:{goal.revision}", "card", goal.session, at, goal=goal.id,
-            statement=queries.INSERT_ROOT_EDIT,
-        )  # fmt: skip
+        _edit_root(writes, goal, str(goal.revision), at)
+    elif has_ended and goal.kind == "goal" and goal.reason != "undone":
+        _edit_root(writes, goal, "end", at)
     _follow_decision(writes, before, goal)
-    if goal.is_final and before is not None and not before.is_final:
+    if has_ended:
         writes.add(queries.SUPERSEDE_STATUS, of_goal=goal.id, state="superseded")
 
 
@@ -118,6 +118,14 @@ def queue(
         why="",
         **of,
     )
+
+
+def _edit_root(writes: Writes, goal: Goal, why: str, at: float) -> None:
+    """The first message of the goal's thread, where it is ours, tells how it is now."""
+    queue(
+        writes, f"{goal.id}:card:root:{why}", "card", goal.session, at, goal=goal.id,
+        statement=queries.INSERT_ROOT_EDIT,
+    )  # fmt: skip
 
 
 def _shown_at(before: Goal | None, goal: Goal, at: float) -> float:

@@ -1,10 +1,11 @@
 """
 The first message of a goal's thread, where that is one of ours: what it says, and what it says once the
-objective was edited.
+objective was edited or the goal has ended: then it has no buttons any more.
 """
 
 from typing import Final
 
+from bot.chat.abilities import HAS_BUTTONS
 from bot.chat.facts import Manner
 from bot.chat.replies import root_buttons
 from bot.chat.rows import MOVED, ROOT, origin_of
@@ -36,7 +37,13 @@ def root_shape(body: str, of: str, goal: Goal, network: Network, manner: Manner)
 async def edited_root(
     due: Due, goal: Goal, journal: Journal, rooms: Rooms, manner: Manner
 ) -> Shape | None:
-    """What it says now that the objective was edited; None where it is not there, or that is gone."""
+    """What it says now that the objective was edited or the goal has ended.
+
+    None where it is not there, that text is gone, or it says it already.
+    """
+    if goal.is_final and due.key.endswith(":end") and due.place.network not in HAS_BUTTONS:
+        # It would only lose its buttons.
+        return None
     there = await rooms.posted(due.place, due.remote) if due.remote else None
     contents = await journal.contents(goal.session, (goal.objective,))
     objective = contents.get(goal.objective, "")

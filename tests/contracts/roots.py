@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bot.goals.events import GoalOpened, ObjectiveEdited, Paused
+from bot.goals.events import Cancelled, GoalOpened, ObjectiveEdited, Paused, Undone
 from bot.goals.goal import Goal
 from bot.goals.limits import DEFAULT_BUDGET
 from bot.ports.chat import Place
@@ -177,6 +177,28 @@ class RootsContract:
         posted = await bed.rooms.posted(HOUSE, "$root")
         assert posted is not None
         assert (posted.key, posted.kind) == (root.key, "root")
+
+    async def test_the_end_of_its_goal_edits_the_root_once(self, bed: Bed) -> None:
+        goal, _ = await begin(bed)
+        [root] = await bed.outbox.claim("matrix", limit=9)
+        await bed.outbox.sent(root.key, "$root")
+
+        await bed.journal.commit(Unit(goal.id, (Cancelled(goal.owner),)))
+
+        due = [one for one in await bed.outbox.claim("matrix", limit=9) if ":root:" in one.key]
+        assert [(one.kind, one.remote) for one in due] == [("card", "$root")]
+
+    async def test_a_goal_that_is_taken_back_removes_its_root_and_edits_none(
+        self, bed: Bed
+    ) -> None:
+        goal, _ = await begin(bed)
+        [root] = await bed.outbox.claim("matrix", limit=9)
+        await bed.outbox.sent(root.key, "$root")
+
+        await bed.journal.commit(Unit(goal.id, (Undone(goal.owner),)))
+
+        due = [one for one in await bed.outbox.claim("matrix", limit=9) if "root" in one.key]
+        assert [one.kind for one in due] == ["removal"]
 
     async def test_an_edit_in_a_thread_of_somebody_elses_edits_no_root(self, bed: Bed) -> None:
         thread = await bed.rooms.begin(replace(HOUSE, thread="$theirs"))

@@ -162,7 +162,9 @@ class MemoryJournal:
         for was, now, entry, instructions in steps:
             self._post(was, now, instructions, at)
             if isinstance(entry.event, ObjectiveEdited):
-                self._outbox.edit_root(now)
+                self._outbox.edit_root(now, str(now.revision))
+            elif _has_ended(was, now):
+                self._outbox.edit_root(now, "end")
         if not fenced:
             self._inbox.mark(unit.handled)
             if unit.tasks is not None:
@@ -387,3 +389,9 @@ def _bookings(unit: Unit) -> tuple[Event, ...]:
         for event in unit.events
         if isinstance(event, BOOKINGS)
     )
+
+
+def _has_ended(was: Goal | None, now: Goal) -> bool:
+    """Whether a goal that was not taken back has ended just now."""
+    has_ended = now.is_final and was is not None and not was.is_final
+    return has_ended and now.kind == "goal" and now.reason != "undone"

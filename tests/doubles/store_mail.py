@@ -352,10 +352,10 @@ class MemoryOutbox:
         """Queue one message of a goal."""
         self._queue(key, kind, goal.id, goal.session, reason, content)
 
-    def edit_root(self, goal: Goal) -> None:
-        """The first message of its thread tells the objective that it has now."""
+    def edit_root(self, goal: Goal, why: str) -> None:
+        """The first message of its thread tells how it is now."""
         if self._roots_of(goal.id):
-            self.add(f"{goal.id}:card:root:{goal.revision}", "card", goal, "", "")
+            self.add(f"{goal.id}:card:root:{why}", "card", goal, "", "")
 
     def show_status(self, before: Goal | None, goal: Goal, at: float) -> None:
         """One pending edit a goal, at the sooner of two times unless its network put it off."""

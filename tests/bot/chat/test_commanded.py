@@ -37,6 +37,16 @@ async def test_a_command_starts_a_goal_in_a_thread_that_begins_with_a_message_of
     assert net.buttons(root) == ["edit", "undo"]
 
 
+async def test_the_root_of_a_goal_that_has_ended_has_no_buttons(net: SlackNet) -> None:
+    await net.command("/goal write a haiku about tides")
+    root = net.root()
+
+    await net.press("cancel G1 yes", root)
+
+    assert net.buttons(root) == []
+    assert net.chat.posts[root].shape.body == "🎯 G1 for @Ann Lee: write a haiku about tides"
+
+
 async def test_what_is_said_under_the_root_is_for_the_goal(net: SlackNet) -> None:
     await net.command("/goal write a haiku about tides")
 
