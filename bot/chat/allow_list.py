@@ -17,7 +17,7 @@ from bot.errors import HeadwayError
 from bot.goals.goal import Goal
 from bot.ports.chat import Incoming, Network, Place, Speaker
 from bot.ports.doors import Notices
-from bot.ports.mail import Rooms
+from bot.ports.mail import NEW, Rooms
 from bot.ports.people import (
     NOTHING,
     Answer,
@@ -154,7 +154,9 @@ class AllowList:
         if place is None:
             if len(self._homes) >= KEPT:
                 self._homes.clear()
-            place = self._homes[session] = await self._notices.home(session)
+            place = await self._notices.home(session)
+            if not place.thread.startswith(NEW):
+                self._homes[session] = place
         return place
 
     def admins(self, place: Place) -> tuple[str, ...]:

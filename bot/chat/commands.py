@@ -163,7 +163,10 @@ class Commands:
         """Whether they were told so often enough."""
         message, now = heard.message, self._desk.clock.now()
         who = (heard.person, message.place.room)
-        # Whoever sits at a console, presses a button or fills in a form is no machine that talks back.
+        # Whoever sits at a console, presses a button or fills in a form is no machine that talks back;
+        # and a form is sent off once.
+        if message.via == "form":
+            return False
         if message.via != "message":
             return self._repeated.has_ended((*who, text), now)
         return message.place.network != "console" and self._patience.has_ended(who, now)

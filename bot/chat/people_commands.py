@@ -202,15 +202,16 @@ class PeopleCommands:
         if heard.roles:
             await self._desk.answer(heard, texts("said.access.has"))
             return
-        who = Subject("person", place.network, heard.message.speaker.id)
+        speaker = heard.message.speaker
+        who = Subject("person", place.network, speaker.id, name=speaker.name)
         main = (await self._desk.rooms.begin(place)).session
         card = Note(
             main,
             f"access:{heard.id}",
             texts(
                 "access.card",
-                name=heard.message.speaker.name,
-                word=subject_word(who),
+                name=speaker.name,
+                word=shown(who),
                 admins=mentioned(self._desk.allow_list.admins(place), texts),
             ),
             f"access:{subject_word(who)}",

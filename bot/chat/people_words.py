@@ -25,6 +25,8 @@ _SLACK_ID: Final = re.compile(r"@((?:[TE][A-Z0-9_]{1,63}:)?[UW][A-Z0-9_]{1,63})"
 """The same without Slack's marks, as an operator types it."""
 _WORD: Final = re.compile(r"<@[^<>\s][^<>]*>|\S+")
 """A word, or a mention with the name that stands in it."""
+_UNNAMED: Final = re.compile(r"[TE][A-Z0-9_]{1,63}:[A-Z0-9_]{2,64}")
+"""An id of Slack in the place of a name that is not known."""
 _OTHER: Final = re.compile(r"(room|server|group):(\S{1,120})")
 _EVERYBODY: Final = frozenset({"all", "channel", "everybody", "everyone", "here", "room"})
 _WORDS_MOST: Final = 4
@@ -85,8 +87,12 @@ def shown(subject: Subject) -> str:
 
 def mentioned(admins: Iterable[str], texts: Texts) -> str:
     """A room's admins, each called by name; whoever runs Headway where it has none."""
-    names = (name.removeprefix("@") for name in admins)
-    return " ".join(texts("mention", name=name) for name in names) or texts("access.operator")
+    names = tuple(name.removeprefix("@") for name in admins)
+    if not names:
+        return texts("access.operator")
+    # An id of Slack is nobody's name; whoever has not been seen yet is called by the network alone.
+    known = [texts("mention", name=name) for name in names if not _UNNAMED.fullmatch(name)]
+    return " ".join(known) or texts("access.admins")
 
 
 def refuse_everybody(subject: Subject, texts: Texts) -> None:

@@ -21,6 +21,7 @@ PEOPLE: Final[Mapping[str, str]] = {
         "`/goal allow {word} approver` lets them approve."
     ),
     "access.operator": "Whoever runs Headway",
+    "access.admins": "For the admins",
     # Claims.
     "said.claim.taken": (
         "{name} is the admin now. `/goal allow @name` lets others in; `/goal help` shows the rest."
