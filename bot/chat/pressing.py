@@ -5,7 +5,11 @@ Rule 1: it is about the goal of the message under which it stands, wherever it w
         decision's card it answers that decision and nothing else.
 Rule 2: the same rights as the word. Who may not is told, and only they.
 Rule 3: what is pressed under a message that is gone, or of a goal that ended, is answered in a sentence.
+Rule 4: a message of ours is there before it is noted that it is, the longer if the process was killed in
+        between: a press under one that is not known is looked at again for a while.
 """
+
+from typing import Final
 
 from bot.chat.commands import Commands
 from bot.chat.deciding import CARDS, Deciding
@@ -17,10 +21,14 @@ from bot.chat.replies import AGAIN, UNDO
 from bot.chat.rights import Act
 from bot.chat.undoing import Undoing
 from bot.chat.verbs import OF_GOAL
-from bot.errors import Refused
+from bot.errors import Refused, Wait
 from bot.goals.goal import Goal
 from bot.ports.chat import Incoming
 from bot.ports.mail import Posted
+
+UNNOTED_S: Final = 5.0
+"""Since the press. A start takes three, and then what was on its way is looked up at once."""
+LOOK_AGAIN_S: Final = 0.5
 
 
 class Presses:
@@ -110,6 +118,8 @@ class Presses:
         said = parse(text, self._desk.manner.texts, in_thread=True)
         if isinstance(said, Command) and (is_known or not _is_of_its_goal(said)):
             await self._commands.run(heard, said)
+        elif not is_known and self._desk.clock.now() - heard.message.at < UNNOTED_S:
+            raise Wait("What a press stands under is not known yet.", retry_after_s=LOOK_AGAIN_S)
         else:
             await self._gone(heard)
 
