@@ -156,8 +156,11 @@ class Commands:
         """The same of what was not understood or may not be; who hears it all the time hears no more."""
         if self._has_heard(heard, text):
             await self._desk.inbox.handled(heard.id)
-        else:
-            await self.answer(heard, text)
+            return
+        who = (heard.person, heard.message.place.room)
+        if heard.message.via == "message" and self._patience.ends(who, self._desk.clock.now()):
+            text = f"{text}\n\n{self._desk.manner.texts('said.enough')}"
+        await self.answer(heard, text)
 
     def _has_heard(self, heard: Heard, text: str) -> bool:
         """Whether they were told so often enough."""

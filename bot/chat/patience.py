@@ -39,6 +39,11 @@ class Patience:
             times.append(now)
         return has_ended
 
+    def ends(self, who: object, now: float) -> bool:
+        """Whether they are answered no more from now on: what was counted last was the last one."""
+        times = self._told.get(who, ())
+        return len(times) == self._most and now - times[0] < self._within_s
+
 
 class Chatter:
     """Notices who goes on and on without calling the bot."""

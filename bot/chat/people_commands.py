@@ -228,6 +228,9 @@ class PeopleCommands:
             found = await doors.heeded(message.reply_to)
         else:
             found = await doors.last_heeded(message.place, heard.person, heard.id)
+            if found is None and message.place.thread:
+                # The first word in a thread is about the message under which the thread hangs.
+                found = await doors.heeded(message.place.thread)
         is_seen = found is not None and _same_room(found.message.place, message.place)
         if found is None or not is_seen:
             await self._desk.answer(heard, texts("said.why.unknown"))

@@ -33,6 +33,10 @@ PRESSES: Final[Mapping[str, str]] = {
     ),
     "said.too_late_by": "Too late: {name} answered decision {number} of {goal} before you: {answer}",
     "said.too_late_by.bare": "Too late: {name} answered decision {number} of {goal} before you.",
+    "said.enough": (
+        "That was a lot that I did not take. For a minute I answer what I can do, and say no more of "
+        "what I cannot."
+    ),
     "said.exact_only": "That takes its exact word: `{yes} {number}` or `{no} {number}`.",
     "bad.empty_answer": "An answer needs words.",
     "bad.not_a_mention": (

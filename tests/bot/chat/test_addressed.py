@@ -300,11 +300,13 @@ async def test_two_bots_that_take_each_others_words_end_by_themselves() -> None:
 async def test_who_is_not_understood_is_told_five_times_and_again_after_a_rest(net: Net) -> None:
     for _ in range(9):
         await net.say("!goal fix it")
-    told = len(net.said())
+    told = net.said()
     net.clock.move(61)
     await net.say("!goal fix it")
 
-    assert (told, len(net.said())) == (5, 6)
+    assert (len(told), len(net.said())) == (5, 6)
+    assert ["For a minute I answer what I can do" in one for one in told] == [False] * 4 + [True]
+    assert "For a minute" not in net.said()[-1]
 
 
 @pytest.mark.parametrize("speaker", [ANN, BEN, EVE])

@@ -56,6 +56,16 @@ async def test_what_mentions_others_in_a_goals_thread_is_aside(net: SlackNet) ->
     assert (await net.goals())[0].messages == 0
 
 
+async def test_why_as_the_first_reply_is_about_the_message_under_which_it_stands(
+    net: SlackNet,
+) -> None:
+    said = await net.say("<@T01TEST:U02BEN|ben> write a haiku", is_aside=True)
+
+    await net.say("@headway why", place=channel(said))
+
+    assert net.whispered()[-1].startswith("It spoke to others and not to me.")
+
+
 @pytest.mark.parametrize("word", ["stop", "pause", "PAUSE"])
 async def test_lone_words_stop_it_even_where_others_talk(net: SlackNet, word: str) -> None:
     theirs = channel("C01GEN:1600000000.000001")
