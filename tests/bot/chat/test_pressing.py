@@ -15,8 +15,9 @@ from bot.goals.events import (
     TurnStarted,
 )
 from bot.goals.goal import DecisionKind, Goal, State
-from bot.ports.chat import Incoming, RoomLost
+from bot.ports.chat import Incoming, Place, RoomLost
 from bot.ports.journal import Content, Unit, content_hash
+from bot.ports.mail import Posted
 from bot.ports.question import written
 from tests.bot.chat.slack_net import ANN, BEN, EVE, TEAM, SlackNet, channel
 from tests.bot.chat.turns import began
@@ -89,6 +90,34 @@ async def test_a_press_acts_on_its_own_goal_where_another_lives_in_the_thread_by
     assert net.whispered()[0].startswith("G1 has ended and does not change any more.")
     assert [goal.state for goal in await net.goals()] == [State.COMPLETE, State.READY]
     assert net.whispered()[-1].startswith("This thread has a live goal, G2.")
+
+
+async def test_a_press_waits_until_the_message_under_which_it_stands_is_noted(
+    net: SlackNet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await net.command("/goal write a haiku about tides")
+    [goal] = await net.goals()
+    await net.happens(goal, TurnStarted())
+    status, posted, noted_at = net.post("status"), net.desk.rooms.posted, net.clock.now() + 3
+
+    async def late(place: Place, remote: str) -> Posted | None:
+        return await posted(place, remote) if net.clock.now() >= noted_at else None
+
+    monkeypatch.setattr(net.desk.rooms, "posted", late)
+    await net.press("pause", status, BEN)
+
+    assert (await net.goals())[0].state is State.PAUSED
+    assert net.whispered(BEN) == []
+
+
+async def test_a_press_under_a_message_that_nobody_knows_is_told_of_after_a_while(
+    net: SlackNet,
+) -> None:
+    began = net.clock.now()
+    await net.press("yes", "C01GEN:1700000000.999999", place=channel())
+
+    assert "gone" in net.whispered()[-1]
+    assert net.clock.now() - began >= 5
 
 
 async def test_a_press_in_a_home_acts_in_the_goals_thread(net: SlackNet) -> None:
