@@ -5,6 +5,7 @@ Rule 1: one page: what is longer is counted, and the whole of it is told where t
 Rule 2: nothing of the agent's internal talk: what tools were called, not with what.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,9 +17,10 @@ from bot.chat.facts import Facts, Manner
 from bot.chat.posts import asked
 from bot.chat.status import status, turns
 from bot.chat.times import clock_time, moment
-from bot.goals.events import ObjectiveEdited
+from bot.goals.events import CallSettled, CallStarted, ObjectiveEdited
 from bot.ports.attached import size_of
 from bot.ports.chat import Attachment, Shape
+from bot.ports.journal import Line
 from bot.ports.plain import unmarked
 from bot.ports.records import DecisionRow, Spent, Step, Trace
 from bot.ports.windows import Window
@@ -30,6 +32,9 @@ STEPS_MOST: Final = 8
 LINE_CHARS: Final = 90
 OBJECTIVE_CHARS: Final = 600
 DAY_S: Final = 86_400.0
+_CAPITAL: Final = re.compile(r"(?<=[a-z])([A-Z])")
+_WITHIN: Final = (CallStarted, CallSettled)
+"""Steps within steps: what they cost stands under the cost."""
 _FAILED: Final = frozenset({"error", "lost"})
 
 
@@ -103,10 +108,11 @@ def _work(whole: Whole, manner: Manner) -> Shape:
 
 def _tools(steps: Sequence[Step], manner: Manner) -> str:
     texts = manner.texts
-    named = Counter(one.name for one in steps).most_common()
-    told = [texts("details.work.tool", name=name, n=n) for name, n in named[:TOOLS_MOST]]
-    if len(named) > TOOLS_MOST:
-        told.append(texts("details.others", n=sum(n for _, n in named[TOOLS_MOST:])))
+    # A call that could not be read has no name.
+    named = Counter(one.name for one in steps if one.name).most_common(TOOLS_MOST)
+    told = [texts("details.work.tool", name=name, n=n) for name, n in named]
+    if others := len(steps) - sum(n for _, n in named):
+        told.append(texts("details.others", n=others))
     if failed := sum(one.state in _FAILED for one in steps):
         told.append(texts("details.work.failed", n=failed))
     return texts("list_of").join(told)
@@ -180,17 +186,25 @@ def _money(one: Spent, manner: Manner) -> str:
 
 
 def _steps(whole: Whole, manner: Manner) -> Shape | None:
-    lines = whole.trace.lines[-STEPS_MOST:]
+    told = [line for line in whole.trace.lines if not isinstance(line.entry.event, _WITHIN)]
+    lines = told[-STEPS_MOST:]
     if not lines:
         return None
     texts = manner.texts
-    shown = [views.one_line(views.trace_line(line, manner), LINE_CHARS) for line in lines]
+    shown = [views.one_line(_step(line, manner), LINE_CHARS) for line in lines]
     block = "\n".join(line.replace("`", "'") for line in shown)
-    total = len(whole.trace.lines)
     name = texts("goal", number=whole.facts.goal.number)
-    more = (texts("details.more", goal=name),) if total > len(lines) else ()
-    head = texts("details.last", n=len(lines), all=total)
+    more = (texts("details.more", goal=name),) if len(whole.trace.lines) > len(lines) else ()
+    head = texts("details.last", n=len(lines), all=len(told))
     return Shape("", head, body=f"```\n{block}\n```", notes=more)
+
+
+def _step(line: Line, manner: Manner) -> str:
+    """`14:05 Tool ended: ok`: when and what, without the words of rules."""
+    event = line.entry.event
+    what = _CAPITAL.sub(r" \1", type(event).__name__).strip().capitalize()
+    said = views.describe(event).replace("_", " ")
+    return " ".join((clock_time(event.at, manner.zone), f"{what}: {said}" if said else what))
 
 
 def _listed(heading: str, lines: Sequence[str]) -> Shape:

@@ -6,6 +6,7 @@ from bot.chat.facts import Facts, Manner, lost_room
 from bot.chat.held import since, why
 from bot.chat.times import clock_time, duration, moment
 from bot.goals.goal import Goal, State
+from bot.ports.attached import as_shown
 from bot.ports.chat import Button, Shape
 from bot.ports.holds import Hold
 
@@ -46,7 +47,7 @@ def status(facts: Facts, manner: Manner) -> Shape:
         glyph=GLYPHS[shown_state(goal)],
         word=texts(f"state.{shown_state(goal)}"),
         facts=(texts("goal", number=goal.number), *_facts(facts, manner)),
-        body=facts.text(goal.objective),
+        body=as_shown(facts.text(goal.objective)),
         now=_now(facts, manner),
         tasks=tuple((task.title, task.state) for task in facts.tasks),
         notes=warnings(facts, manner),
@@ -65,7 +66,7 @@ def _on_hold(facts: Facts, hold: Hold, manner: Manner) -> Shape:
         glyph="✋",
         word=texts("state.on_hold"),
         facts=(texts("goal", number=goal.number), since(hold, facts.now, manner)),
-        body=facts.text(goal.objective),
+        body=as_shown(facts.text(goal.objective)),
         now=" ".join(part for part in (before, why(hold, manner)) if part),
         tasks=tuple((task.title, task.state) for task in facts.tasks),
         buttons=(*buttons(manner, *_offered(goal)), details(manner)),

@@ -15,6 +15,7 @@ from bot.goals.events import Event
 from bot.goals.goal import Goal, State
 from bot.goals.limits import LEAST_BUDGET_TOKENS
 from bot.goals.money import Budget, Usage
+from bot.ports.attached import as_shown
 from bot.ports.chat import Network
 from bot.ports.journal import Line, Task
 from bot.ports.plain import TASK_GLYPHS, options, plain
@@ -26,7 +27,7 @@ LINE_CHARS = 72
 
 def one_line(text: str, most: int = LINE_CHARS) -> str:
     """The text on one line, cut with an ellipsis."""
-    flat = " ".join(text.split())
+    flat = " ".join(as_shown(text).split())
     return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
 
 

@@ -30,6 +30,7 @@ _UNSAFE: Final = re.compile(r"[^\w.+@=() -]+")
 _TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}/[a-z0-9][a-z0-9.+-]{0,126}")
 _MENTION: Final = f"[file: {INBOX}/"
 _LINE: Final = re.compile(rf"^\[file: ({INBOX}/[^,\n]+), [^,\n]+, [^,\n]+\]$", re.MULTILINE)
+_LEFT: Final = re.compile(r"^\[file: ([^,\n]+), not taken: [^\n]*\]$", re.MULTILINE)
 _ALPHABET: Final = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 _UNITS: Final = ("KB", "MB", "GB")
 
@@ -110,6 +111,14 @@ def paths_in(text: str) -> tuple[str, ...]:
 def without_lines(text: str) -> str:
     """What was said, without the lines of its files."""
     return _LINE.sub("", text).strip() if _MENTION in text else text
+
+
+def as_shown(text: str) -> str:
+    """What was said as people read it: a file by its name."""
+    if "[file: " not in text:
+        return text
+    named = _LINE.sub(lambda found: f"📎 {found[1].rpartition('/')[2]}", text)
+    return _LEFT.sub(r"📎 \1 (not taken)", named)
 
 
 def _apart(files: Iterable[Attachment]) -> Iterable[Attachment]:

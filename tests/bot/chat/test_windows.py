@@ -483,10 +483,14 @@ async def test_details_tell_what_a_goal_did_and_cost(bench: Bench) -> None:
     assert window.title == "Details of G1"
     assert not window.submit
     heads = [section.word for section in window.sections]
-    assert heads == ["Working", "What it did", "Files", "Cost", "Last 6 of 6 steps"]
+    assert heads == ["Working", "What it did", "Files", "Cost", "Last 4 of 4 steps"]
     assert window.sections[0].tasks == (("Reproduce", "done"), ("Fix", "doing"))
     assert "report.md (2.1 KB)" in window.sections[2].body
     assert "- agent: $0.01 · 1 call, 100 tokens" in window.sections[3].body
+    steps = window.sections[4].body
+    assert "Tasks planned: 1 1" in steps
+    assert "_" not in steps
+    assert "Call" not in steps
 
 
 async def test_details_tell_of_decisions_and_who_answered(bench: Bench) -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from bot.ports.attached import (
     NAME_BYTES,
+    as_shown,
     edited,
     not_taken,
     path_of,
@@ -135,3 +136,12 @@ def test_what_is_said_anew_keeps_the_files_that_came_with_it() -> None:
 
     assert edited("sum it up in French", taken) == taken.text.replace("up", "up in French")
     assert edited(taken.text, taken) == taken.text
+
+
+def test_people_read_the_names_of_files_and_not_where_they_lie() -> None:
+    taken = with_files(message("sum it up", "report.csv", "a (1).pdf")).text
+    left = not_taken("big.iso", "It has 120 MB, and a file may have 50 MB here.")
+
+    assert as_shown(taken) == "sum it up\n📎 report.csv\n📎 a (1).pdf"
+    assert as_shown(f"look\n{left}") == "look\n📎 big.iso (not taken)"
+    assert as_shown("a [file: x, y] of hers") == "a [file: x, y] of hers"
