@@ -1,7 +1,7 @@
 """The decision behind a card whose question is closed, as the journal tells it. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.goals.events import DecisionAnswered
 from bot.goals.goal import Decision
@@ -16,6 +16,8 @@ class Closed:
     by: str = ""
     answer: str = ""
     """Content hash of what they answered."""
+    at: float = 0.0
+    """When."""
 
 
 def closed(lines: Iterable[Line], goal: str, number: int) -> Closed | None:
@@ -26,10 +28,10 @@ def closed(lines: Iterable[Line], goal: str, number: int) -> Closed | None:
             continue
         decision = line.entry.changes.get("decision")
         if isinstance(decision, Decision) and decision.number == number:
-            found = Closed(decision, found.by if found else "", found.answer if found else "")
+            found = replace(found or Closed(decision), decision=decision)
         event = line.entry.event
         if isinstance(event, DecisionAnswered) and found and event.decision == found.decision.id:
-            found = Closed(found.decision, event.by, event.answer)
+            found = Closed(found.decision, event.by, event.answer, event.at)
     return found
 
 

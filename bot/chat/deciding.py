@@ -24,6 +24,8 @@ from bot.ports.mail import Posted, Thread
 
 CARDS: Final = frozenset({"decision", "reminder"})
 """Kinds of posts under which a decision is answered."""
+LATE_S: Final = 60.0
+"""How long after an answer its word is one that came too late."""
 Answering = Callable[[Heard, Goal, answers.Answer], Awaitable[None]]
 Gathering = Callable[[Goal], Awaitable[Facts]]
 
@@ -101,6 +103,20 @@ class Deciding:
             if error.code != "too_late" or not await self._told_by_whom(heard, card, text):
                 await self._commands.refuse(heard, card.goal, error)
 
+    async def comes_late(self, heard: Heard, goal: Goal, text: str) -> bool:
+        """Whether a text is an answer's very word, said a moment after the decision was answered.
+
+        Then it is none of the ordinary questions that are asked of an ended goal: they are told.
+        """
+        lines = await self._desk.journal.history(goal.session) if goal.decisions else ()
+        found = closed(lines, goal.id, goal.decisions)
+        if found is None or not found.by or heard.message.at - found.at > LATE_S:
+            return False
+        card = Card(goal, found.decision)
+        if self._read(text, await self._as_asked(card)) is None:
+            return False
+        return await self._told_by_whom(heard, card, text)
+
     async def _told_by_whom(self, heard: Heard, card: Card, text: str) -> bool:
         """Say who has answered it; nothing to whoever says again what they have said."""
         number = card.decision.number
@@ -124,10 +140,13 @@ class Deciding:
 
     async def _means(self, card: Card, text: str, answer: str) -> bool:
         """Whether a text says the answer of that hash to the decision."""
-        asked = replace(card.decision, answered=False)
-        facts = await self._facts(replace(card.goal, state=State.DECIDING, decision=asked))
-        meant = self._read(text, facts)
+        meant = self._read(text, await self._as_asked(card))
         return answer == content_hash(meant.text if meant else text)
+
+    async def _as_asked(self, card: Card) -> Facts:
+        """What was known when the decision was open."""
+        asked = replace(card.decision, answered=False)
+        return await self._facts(replace(card.goal, state=State.DECIDING, decision=asked))
 
     def _read(self, text: str, facts: Facts) -> answers.Answer | None:
         """What a sign or a button means: a number is the place of an option, and no option's words."""

@@ -89,7 +89,8 @@ class Intake:
         self._edits = Edits(desk, self._commands.commit)
         self._rooms = LostRooms(desk, operations)
         aiming, undoing = Aiming(desk, self._commands), Undoing(desk, roles)
-        deciding = Deciding(desk, self._commands, self._answer, self._facts)
+        self._deciding = Deciding(desk, self._commands, self._answer, self._facts)
+        deciding = self._deciding
         self._reactions = Reactions(desk, aiming, deciding, undoing)
         self._presses = Presses(desk, self._commands, deciding, undoing)
         self._filled = Filled(desk, self._commands, deciding, aiming)
@@ -293,8 +294,8 @@ class Intake:
             return
         if words is not None:
             await self._answer(heard, goal, words)
-            return
-        await self._steer(heard, goal, text)
+        elif not begins or not await self._deciding.comes_late(heard, goal, text):
+            await self._steer(heard, goal, text)
 
     async def _is_answer(self, heard: Heard, command: Command) -> bool:
         """A command's word may be the very words of an option: then it is the answer."""

@@ -672,3 +672,31 @@ def test_whatever_is_pressed_or_filled_in_is_handled_and_nothing_fails(
         assert {one.state for one in net.store.inbox.all()} <= {"handled"}
 
     asyncio.run(act())
+
+
+async def test_a_word_that_comes_after_the_answer_asks_nothing_new_of_an_ended_goal(
+    net: SlackNet,
+) -> None:
+    goal = await asked(net, "question", "spring", "neap")
+    await net.press("1", net.headed("Decision 1"), BEN)
+    await complete(net, (await net.goals())[-1])
+    thread, goals = (await net.allow_list.home(goal.session)), len(net.woken)
+
+    await net.say("neap", place=thread)
+    await net.say("1", BEN, place=thread)
+
+    assert net.whispered() == ["Too late: @ben answered decision 1 of G1 before you: spring"]
+    assert net.whispered(BEN) == []
+    assert len(net.woken) == goals
+
+
+async def test_the_same_word_much_later_is_a_question_like_any_other(net: SlackNet) -> None:
+    goal = await asked(net, "question", "spring", "neap")
+    await net.press("1", net.headed("Decision 1"), BEN)
+    await complete(net, (await net.goals())[-1])
+    net.clock.move(90)
+    asks = len(net.woken)
+
+    await net.say("neap", place=await net.allow_list.home(goal.session))
+
+    assert len(net.woken) == asks + 1
