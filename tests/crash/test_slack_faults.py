@@ -49,17 +49,19 @@ CHANGES_EACH: Final = 10
 LOOKS_EACH: Final = 20
 """Of so many messages of a thread one changes something, and one only looks at it."""
 APART_S: Final = 0.1
-SHARE: Final = 0.15 if IS_FULL else 0.3
+SHARE: Final = 0.15
 FAULTS: Final[Sequence[Fault]] = (
     Limited(1), Limited(2), Limited(None), Page(500), Page(502), Page(503, passes=True),
     Cut("before"), Cut("after"), Cut("middle"), Slow(0.7), Failed("internal_error"),
     Failed("service_unavailable", 503), Failed("fatal_error", passes=True), Failed("ratelimited"),
 )  # fmt: skip
 TROUBLES_APART_S: Final = 0.7
+BREAKS: Final = 200 if IS_FULL else 3
+"""Times that all sockets are wanted back or break; whose sockets last seconds waits longer and longer."""
 MODES: Final[Sequence[Mode]] = ("socket", "http") if IS_FULL else ("socket",)
-DRAINED_S: Final = 1_500.0 if IS_FULL else 100.0
+DRAINED_S: Final = 1_500.0 if IS_FULL else 120.0
 UNSENT: Final = "SELECT key, state FROM outbox WHERE state NOT IN ('sent', 'superseded')"
-KINDS_LEAST: Final = 10 if IS_FULL else 5
+KINDS_LEAST: Final = 10 if IS_FULL else 4
 """Of faults that chance has to bring; the short form has few requests."""
 GROWTH_MOST: Final = 40 * 1024 * 1024
 
@@ -133,8 +135,10 @@ def _troubled(front: SlackFront) -> Iterator[None]:
     over, chance = threading.Event(), random.Random(7)
 
     def trouble() -> None:
+        broken = 0
         while not over.wait(TROUBLES_APART_S):
-            which = chance.randrange(6)
+            which = chance.randrange(6) if broken < BREAKS else 2
+            broken += which < 2
             if which == 0:
                 front.run(front.sockets.disconnect())
             elif which == 1:
