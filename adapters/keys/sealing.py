@@ -104,4 +104,9 @@ def _bound(of: Named) -> bytes:
 def _again(of: Named) -> str:
     if of.kind == "secret":
         return f"headway secret set {of.name}"
-    return "headway matrix login --new-device" if of.name.startswith("matrix") else "headway init"
+    if of.name.startswith("matrix"):
+        return "headway matrix login --new-device"
+    network, _, workspace = of.name.partition(":")
+    if network == "slack" and workspace:
+        return f"headway slack forget {workspace}, and install the app there again"
+    return "headway init"

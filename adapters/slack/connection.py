@@ -139,6 +139,8 @@ class SlackChat:
         self._posting.said = self._signs.said
         self._leaving = Leaving(kept.tokens, kept.api_url, kept.clock.now)
         self.subscribed = Subscribed()
+        self.others = 0
+        """How many of the app's sockets are another process's."""
         authorize = InstallAuthorize(kept.tokens)
         self._listening = SlackListening(
             Ear(), self.calls, kept.tokens, authorize, kept.clock, sentences.hear, way
@@ -240,6 +242,7 @@ class SlackChat:
         return Ear(
             heard=wishes.heard,
             trouble=wishes.trouble,
+            others=self._count_others,
             is_listed=wishes.is_listed,
             is_heard=wishes.is_heard,
             people=overhearing.people_of,
@@ -254,6 +257,9 @@ class SlackChat:
             windows=wishes.windows,
             prompts=lambda: self._sentences.prompts,
         )
+
+    def _count_others(self, count: int) -> None:
+        self.others = count
 
     def _event(self, workspace: str, event: Json) -> None:
         self.subscribed.note(event, self._kept.clock.now())

@@ -31,6 +31,10 @@ def _nothing(reason: str = "") -> None:
     return None
 
 
+def _uncounted(count: int) -> None:
+    return None
+
+
 async def _no(place: Place, speaker: Speaker) -> bool:
     return False
 
@@ -83,6 +87,8 @@ class Ear:
     """Called with each sign of life."""
     trouble: Callable[[str], None] = _nothing
     """Called with the reason why the bot is deaf for the moment."""
+    others: Callable[[int], None] = _uncounted
+    """Called with how many of the app's sockets are another process's."""
     is_listed: Callable[[Place, Speaker], Awaitable[bool]] = _no
     """Whether another bot is on the list by itself; if not, it is not heard."""
     is_heard: Callable[[Place, Speaker], Awaitable[bool]] = _anybody

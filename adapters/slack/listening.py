@@ -122,7 +122,7 @@ class SlackListening:
         return Sockets(
             partial(socket_address, self._calls.api_url, way.app_token),
             app,
-            Pulse(self.ear.heard, self.ear.trouble),
+            Pulse(self.ear.heard, self.ear.trouble, self.ear.others),
             count=way.sockets,
             rhythm=way.rhythm,
         )

@@ -8,6 +8,8 @@ Rule 2: an envelope is acknowledged after what it brings was stored, on the sock
 Rule 3: a socket over which nothing comes, not even an answer to our ping, is dead, whatever TCP says.
 Rule 4: who does not open is asked again, later and later, and not before Slack says.
 Rule 5: nothing is read while the line is full; then Slack waits.
+Rule 6: Slack says with each `hello` how many sockets the app has. More than ours, twice and a while apart,
+        are another process's: each envelope goes to one of us, and every goal may be begun twice.
 
 https://docs.slack.dev/apis/events-api/using-socket-mode. slack_sdk's own client is not used: it closes the
 old socket before the new one is open, keeps what it read in a queue without end, and does not tell why it
@@ -47,6 +49,8 @@ OPERATOR_PAUSE_S: Final = 30.0
 """While a token is refused or Socket Mode is off, until somebody has mended it."""
 STEADY_S: Final = 30.0
 """A socket that lived so long was a good one: the next is opened at once."""
+RECOUNT_S: Final = 60.0
+"""Between two counts of the app's sockets, while there are others'; Slack lets one be opened a minute."""
 FRAME_MOST: Final = 4 * 1024**2
 """Bytes."""
 
@@ -64,12 +68,18 @@ class Answering(Protocol):
         """Take one: at once its place in the line, and in time its answer; None: it failed."""
 
 
+def _unasked(count: int) -> None:
+    """Nobody asks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pulse:
     """Who is told how it stands."""
 
     heard: Callable[[], None]
     trouble: Callable[[str], None]
+    others: Callable[[int], None] = _unasked
+    """Told how many sockets of the app are another process's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,7 @@ class Rhythm:
     first_pause_s: float = FIRST_PAUSE_S
     last_pause_s: float = LAST_PAUSE_S
     operator_pause_s: float = OPERATOR_PAUSE_S
+    recount_s: float = RECOUNT_S
 
 
 class Sockets:
@@ -101,6 +112,8 @@ class Sockets:
         self._open_url, self._answering, self._pulse = open_url, answering, pulse
         self._count, self._rhythm = count, rhythm
         self._live: set[_Socket] = set()
+        self._others_since: float | None = None
+        """Since when there seem to be others' sockets."""
 
     @property
     def live(self) -> int:
@@ -125,7 +138,7 @@ class Sockets:
         current = await self._opened(session, pause)
         try:
             while True:
-                why = await current.ended()
+                why = await self._ended(current, is_counted=number == 0)
                 if why == "link_disabled":
                     self._pulse.trouble("Socket Mode was turned off for the app. Turn it on again.")
                     await pause.operator()
@@ -142,6 +155,28 @@ class Sockets:
                 await retiring.close()
         finally:
             await current.close()
+
+    async def _ended(self, socket: "_Socket", *, is_counted: bool) -> str:
+        """As `ended`; of the one that is counted by, another is opened where there seem to be others'."""
+        while True:
+            try:
+                async with asyncio.timeout(self._rhythm.recount_s):
+                    return await socket.ended()
+            except TimeoutError:
+                if is_counted and self._others_since is not None:
+                    return "counted anew"
+
+    def _count_sockets(self, socket: "_Socket") -> None:
+        """Tell of sockets of others, once they have been there for a while, and of their end."""
+        now, others = asyncio.get_running_loop().time(), socket.connections - len(self._live)
+        if others <= 0:
+            self._others_since = None
+            self._pulse.others(0)
+            return
+        if self._others_since is None:
+            self._others_since = now
+        if now - self._others_since >= self._rhythm.recount_s / 2:
+            self._pulse.others(others)
 
     async def _opened(self, session: aiohttp.ClientSession, pause: "_Pause") -> "_Socket":
         while True:
@@ -185,6 +220,7 @@ class Sockets:
         except BaseException:
             await socket.close()
             raise
+        self._count_sockets(socket)
         return socket
 
     def _gone(self, socket: "_Socket") -> None:
@@ -212,6 +248,8 @@ class _Socket:
         self._is_greeted, self._is_ending = asyncio.Event(), asyncio.Event()
         self._answers: set[asyncio.Task[None]] = set()
         self.is_closing = False
+        self.connections = 0
+        """How many sockets the app has, as Slack said when this one was opened."""
         self.reading = asyncio.create_task(self._read(), name="slack socket, reading")
 
     @property
@@ -299,6 +337,8 @@ class _Socket:
         said = _json(frame)
         match text_of(said.get("type")):
             case "hello":
+                count = said.get("num_connections")
+                self.connections = count if isinstance(count, int) else 0
                 self._is_greeted.set()
             case "disconnect":
                 self._why = text_of(said.get("reason"))

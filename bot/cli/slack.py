@@ -158,6 +158,7 @@ async def _status(settings: Settings) -> dict[str, Any]:
         "serves": bool(serving.get("serves")),
         "trouble": heard.get("trouble") or "",
         "troubles": serving.get("troubles") or {},
+        "others": serving.get("others") or 0,
     }
     if told["token"] == "installs":
         from bot.wiring import reading
@@ -235,6 +236,11 @@ def _show(told: dict[str, Any]) -> None:
             "It is heard." if told["up"] else f"It is not heard. {told['trouble']}".strip()
         )
     lines += told["troubles"].values()
+    if told["others"]:
+        lines.append(
+            f"Another process has sockets of the app open, too ({told['others']}): each hears a part of "
+            "what is said. Stop the other one."
+        )
     _say("\n".join(lines))
     if not told["installs"]:
         if told["token"] == "installs":

@@ -143,11 +143,14 @@ def apps(settings: Settings) -> str:
 def rooms(settings: Settings) -> str:
     """Whether the bot is in a channel."""
     count, alone = 0, []
-    for name, token in bots(settings):
-        try:
-            found = done(asking.channels_of(settings.slack_api_url, token))
-        except HeadwayError as error:
-            raise Found("skipped", "Not looked at: the token comes first.") from error
+    try:
+        each = [
+            (name, done(asking.channels_of(settings.slack_api_url, token)))
+            for name, token in bots(settings)
+        ]
+    except HeadwayError as error:
+        raise Found("skipped", "Not looked at: the token comes first.") from error
+    for name, found in each:
         count += len(found)
         if not found:
             alone.append(name)

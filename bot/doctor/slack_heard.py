@@ -34,6 +34,11 @@ def hearing(settings: Settings) -> str:
         raise wrong("The Headway that runs was started before Slack was set up: start it again.")
     if not serving.get("serves"):
         return "another process of the database serves Slack; this one stands by"
+    if others := int(serving.get("others") or 0):
+        raise wrong(
+            f"Another process has sockets of the Slack app open, too ({others}): each hears a part of what is "
+            "said, and goals are begun twice. Stop the other one, or let both work on one PostgreSQL."
+        )
     troubles = list((serving.get("troubles") or {}).values())
     if troubles:
         raise warning(str(troubles[0]))

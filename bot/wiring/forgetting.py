@@ -139,8 +139,10 @@ class PurgeDesk:
         return lambda purge: self._forgetter.take_older(days, room, purge.note, is_dry=is_dry)
 
     async def _one(self, name: str) -> Known:
-        network, _, rest = name.rpartition(":")
-        found = [one for one in await self._known(rest) if not network or one.network == network]
+        # Ids may have colons of their own: slack:T01:U01, matrix:@ann:example.org.
+        network, _, rest = name.partition(":")
+        in_network = [one for one in await self._known(rest) if one.network == network]
+        found = in_network or await self._known(name)
         if not found:
             raise BadInput(
                 f"There is nobody called {name!r} whom Headway has ever heard. Check the spelling."

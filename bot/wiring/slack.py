@@ -112,7 +112,7 @@ def build_slack(ground: Ground) -> Slack:
         texts=texts, redactor=ground.redactor, clock=ground.clock,
         is_served=lambda: charge.is_held,
     )  # fmt: skip
-    sight = SlackSight(lambda: tokens.troubles, chat.subscribed.last)
+    sight = SlackSight(lambda: tokens.troubles, chat.subscribed.last, lambda: chat.others)
     watch = TokenWatch(sight, ground.watches.operations, charge)
     ground.alarms.add("tokens.slack", watch.look, TOKENS_S)
     return Slack(chat, keeper, sight)

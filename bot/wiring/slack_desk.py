@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from bot.chat.operations import Operations
 from bot.ports.chat import Place, Receive, RoomLost, Speaker
@@ -10,6 +10,9 @@ from bot.ports.clock import Clock
 from bot.ports.installs import Installs
 from bot.wiring.charge import Charge
 from scheduler.control import Request
+
+SHARED: Final = ("sockets", "slack")
+"""The incident of an app that two processes hear."""
 
 
 def _none() -> Mapping[str, str]:
@@ -24,10 +27,14 @@ class SlackSight:
     """Of workspaces, why their tokens are not renewed: `Tokens.troubles`."""
     heard: dict[str, float] = field(default_factory=dict)
     """When each kind of event came last: `Subscribed.last`."""
+    others: Callable[[], int] = int
+    """How many of the app's sockets are another process's."""
 
 
 class TokenWatch:
-    """Tells the operations room of tokens that are not renewed, while there is time."""
+    """Tells the operations room of tokens that are not renewed, while there is time; and of others who
+    hear what is said to the app.
+    """
 
     def __init__(self, sight: SlackSight, operations: Operations, charge: Charge) -> None:
         self._sight, self._operations, self._charge = sight, operations, charge
@@ -42,6 +49,10 @@ class TokenWatch:
         for kind, workspace in self._operations.open:
             if kind == "token" and workspace not in troubles:
                 await self._operations.over("token", workspace)
+        if others := self._sight.others():
+            await self._operations.trouble(*SHARED, str(others))
+        elif SHARED in self._operations.open:
+            await self._operations.over(*SHARED)
 
 
 class SlackDesk:
@@ -70,6 +81,7 @@ class SlackDesk:
                     "since": self._since,
                     "troubles": dict(self._sight.troubles()),
                     "heard": dict(self._sight.heard),
+                    "others": self._sight.others(),
                 }
             case {"do": "slack.forget", "workspace": str(workspace)}:
                 return await self._forget(workspace)

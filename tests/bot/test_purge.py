@@ -129,6 +129,21 @@ async def test_a_name_that_nobody_or_more_than_one_has_is_refused() -> None:
     assert await desk({"do": "settle"}) is None
 
 
+async def test_an_id_may_have_colons_of_its_own() -> None:
+    there = Known("p3", "slack", "T02:U7", "Ann"), Known("p4", "matrix", "@ann:example.org", "Ann")
+    desk = desk_of(Works(), ANN, *there)
+
+    with pytest.raises(BadInput, match=r"slack:T02:U7, matrix:@ann:example\.org"):
+        await desk({"do": "purge", "person": "Ann"})
+    chosen = [
+        await desk({"do": "purge", "person": person, "is_dry": True})
+        for person in ("slack:T02:U7", "T02:U7", "matrix:@ann:example.org", "@ann:example.org")
+    ]
+    await desk.close()
+
+    assert [one and one["person"] for one in chosen] == ["slack:Ann"] * 2 + ["matrix:Ann"] * 2
+
+
 async def test_former_states_that_were_kept_beside_go_with_a_person(tmp_path: Path) -> None:
     settings = Settings(state_dir=tmp_path)
     (tmp_path / "headway.db").write_bytes(b"now")

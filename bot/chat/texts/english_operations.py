@@ -80,6 +80,12 @@ OPERATIONS: Final[Mapping[str, str]] = {
     "incident.network.over": "{subject} is heard again; what waited is sent.",
     "incident.token": "{detail}",
     "incident.token.over": "the token of {subject} is good again; what waited is sent.",
+    "incident.sockets": (
+        "another process has sockets of the Slack app open, too ({detail} more than this one): each hears "
+        "a part of what is said, and goals are begun twice. Stop the other one, or let both work on one "
+        "PostgreSQL."
+    ),
+    "incident.sockets.over": "nobody else has sockets of the Slack app open.",
     "incident.message": (
         "a message could not be handled, three times (ref {detail}). Who said it was told; the log "
         "has the cause."

@@ -121,6 +121,8 @@ class Hearing:
     people: Directory
     troubles: list[str] = field(default_factory=list)
     heard: list[float] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+    """How many sockets of others there were, at each count."""
     task: "asyncio.Task[None] | None" = None
 
     async def is_connected(self, sockets: int = 1) -> None:
@@ -168,6 +170,7 @@ async def hearing(
         people=known,
         heard=lambda: bed.heard.append(time.monotonic()),
         trouble=bed.troubles.append,
+        others=bed.others.append,
     )
     # Those of an ear that went before are closed by now, or soon.
     await bed.inbox.until(lambda: not front.sockets.links, "sockets that are closed")

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+import aiohttp
 import pytest
 from aiohttp import web
 
+from adapters.slack.asking import socket_address
 from adapters.slack.payloads import Json
 from adapters.slack.socket import Pulse, Sockets
 from bot.errors import StoreUnusable
 from tests.adapters.slack.hearing_bed import QUICK, Hearing, hearing
-from tests.peers.localslack import free_port
+from tests.peers.localslack import APP_TOKEN, free_port
 from tests.peers.slack_faults import Failed, Limited, Page
 from tests.peers.slack_front import SlackFront, slack
 
@@ -176,6 +178,24 @@ async def test_an_app_token_that_is_refused_is_told_until_it_is_mended(front: Sl
         await bed.inbox.until(lambda: len(front.of(OPEN)) >= 2, "two tries")
 
     assert "Slack does not take slack_app_token (invalid_auth)" in bed.troubles[0]
+
+
+async def test_sockets_that_another_process_has_are_told_of_and_so_is_their_end(
+    front: SlackFront,
+) -> None:
+    async with hearing(front, sockets=2, rhythm=replace(QUICK, recount_s=0.3)) as bed:
+        await bed.inbox.until(lambda: len(bed.others) >= 2, "counts of our own")
+        alone = list(bed.others)
+        address = await socket_address(front.api_url, APP_TOKEN)
+        async with aiohttp.ClientSession() as session, session.ws_connect(address):
+            await asyncio.to_thread(front.run, front.sockets.disconnect())
+            await bed.inbox.until(lambda: bed.others[-1] == 1, "another process's")
+        await bed.inbox.until(lambda: bed.others[-1] == 0, "its end")
+        opened = len(front.of(OPEN))
+        await asyncio.sleep(1)
+
+    assert alone == [0, 0]
+    assert len(front.of(OPEN)) == opened
 
 
 async def test_turned_off_socket_mode_is_told(front: SlackFront) -> None:

@@ -380,6 +380,7 @@ def test_a_bot_in_no_channel(settings: Settings, known: KeySlack) -> None:
     [
         ({"connector": {}}, "wrong", "started before Slack was set up"),
         ({"serves": False}, "ok", "stands by"),
+        ({"others": 2}, "wrong", "Another process has sockets of the Slack app open"),
         ({"troubles": {"T01": "The token of X is not renewed."}}, "warning", "is not renewed"),
         (
             {"connector": {"network": "slack", "up": False, "trouble": "Slack is away."}},

@@ -69,6 +69,7 @@ async def test_it_says_who_serves_and_what_was_heard(installs: MemoryInstalls) -
         "serves": True,
         "since": 7.0,
         "troubles": {"T01": "It is not renewed."},
+        "others": 0,
         "heard": {"message.im": 5.0},
     }
     assert await desk({"do": "ping"}) is None
@@ -108,3 +109,26 @@ async def test_a_token_that_is_not_renewed_is_an_incident_once_and_its_end_too(
         "⚠ Incident: The token of One is not renewed.",
         "✔ Over: the token of T01 is good again; what waited is sent.",
     ]
+
+
+async def test_an_app_that_two_processes_hear_is_an_incident_once_and_its_end_too(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path)
+    operations = Operations(
+        bench.store.incidents, bench.manner, Place("console", "", "console"), bench.clock
+    )
+    others = 2
+    sight = SlackSight(others=lambda: others)
+    watch = TokenWatch(sight, operations, Charge(is_held=True))
+
+    await watch.look()
+    await watch.look()
+    others = 0
+    await watch.look()
+    await watch.look()
+    await bench.deliver()
+
+    first, last = bench.answers()
+    assert first.startswith("⚠ Incident: another process has sockets of the Slack app open, too (2")
+    assert last == "✔ Over: nobody else has sockets of the Slack app open."
