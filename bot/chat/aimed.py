@@ -36,6 +36,9 @@ async def aimed(desk: Desk, message: Incoming, text: str = "") -> Aimed | None:
     if ours is not None:
         there = await desk.journal.contents(ours.session, (ours.content,))
         said = there.get(ours.content, "")
+        if ours.kind == "root" and ours.goal:
+            # Who aims at the first message of a thread means what it is about.
+            said = await desk.objective(await desk.journal.goal(ours.goal))
         if said.strip():
             return Aimed(said, OURS, is_kept=True)
     target = await desk.doors.heeded(of)

@@ -17,6 +17,7 @@ from bot.chat.parse import wanted
 from bot.chat.rights import Act
 from bot.goals.goal import Goal
 from bot.goals.money import Budget
+from bot.ports.attached import keeping
 from bot.ports.chat import Incoming, Place
 from bot.ports.journal import Content
 
@@ -49,7 +50,10 @@ class Aiming:
             return
         if not await self._commands.may(heard, Act.START):
             return
-        said = Content(objective, heard.person) if objective else await self._said(heard, text)
+        said = await self._said(heard, text)
+        if objective:
+            # The files of the message stand in no form.
+            said = Content(keeping(objective, said.text if said else ""), heard.person)
         if said is None:
             await self._commands.complain(heard, desk.manner.texts("said.aim_unreadable"))
             return

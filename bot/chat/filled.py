@@ -23,6 +23,7 @@ from bot.chat.verbs import VERBS
 from bot.errors import BadInput
 from bot.goals.goal import Goal, State
 from bot.goals.money import Budget, Ledger
+from bot.ports.attached import keeping
 from bot.ports.journal import Content
 from bot.ports.mail import Thread
 from bot.ports.windows import BUDGET, DECISION
@@ -77,6 +78,8 @@ class Filled:
 
     async def _edit(self, heard: Heard, goal: Goal) -> None:
         text = objective(heard.message.text, self._desk.manner.texts)
+        # The files that came with it stand in no form.
+        text = keeping(text, await self._desk.objective(goal))
         await self._commands.run(heard, Command(VERBS["edit"], text=text))
 
     async def _budget(self, heard: Heard, goal: Goal) -> None:

@@ -21,6 +21,7 @@ from bot.chat.rights import Act
 from bot.chat.status import status
 from bot.errors import BadInput, Refused
 from bot.goals.goal import State
+from bot.ports.attached import without_lines
 from bot.ports.chat import Place, Shape
 from bot.ports.windows import AIM, BUDGET, DECISION, GOAL, NEW, ROOM, WORDS, Input, Window
 
@@ -87,7 +88,9 @@ class Forms:
         )
         if size > MOST:
             return replace(form, sections=(self._beginning(target, size),), inputs=(money,))
-        return replace(form, inputs=(self._objective(_wanted(target.text, desk)), money))
+        return replace(
+            form, inputs=(self._objective(without_lines(_wanted(target.text, desk))), money)
+        )
 
     async def _edit(self, found: About) -> Window:
         texts, goal = self._desk.manner.texts, live(self._desk, found)
@@ -100,7 +103,7 @@ class Forms:
             texts("window.edit", goal=name),
             "edit",
             *self._at(found),
-            inputs=(self._objective(objective),),
+            inputs=(self._objective(without_lines(objective)),),
             fixed=((GOAL, name),),
             submit=texts("window.save"),
             close=texts("window.cancel"),

@@ -113,6 +113,12 @@ def without_lines(text: str) -> str:
     return _LINE.sub("", text).strip() if _MENTION in text else text
 
 
+def keeping(text: str, old: str) -> str:
+    """A text that was put in an older one's place, with the lines of the files of that."""
+    lines = [found.group() for found in _LINE.finditer(old)] if _MENTION in old else []
+    return "\n".join([without_lines(text), *lines]) if lines else text
+
+
 def as_shown(text: str) -> str:
     """What was said as people read it: a file by its name."""
     if "[file: " not in text:

@@ -462,6 +462,36 @@ async def test_a_goal_that_lives_is_not_gone_on_with(bench: Bench) -> None:
     assert "has not ended" in await bench.refused("reopen", status)
 
 
+async def test_files_stand_in_no_form_and_stay_with_the_objective(bench: Bench) -> None:
+    file = Attachment("report.csv", "text/csv", 12, "a" * 64)
+    said = Incoming("C01GEN:1700000009.000001", channel(), BEN, "sum it up", 1.0, files=(file,))
+    await bench.net.take(said)
+
+    aim = await bench.window(f"{AIM}\nsum it up", said.id, place=channel())
+    assert [one.value for one in aim.inputs][:1] == ["sum it up"]
+    assert await bench.submit(aim, "sum it up in French") == {}
+    [goal] = await bench.net.goals()
+    first = await bench.net.desk.objective(goal)
+    edit = await bench.window("edit", said.id, place=channel(said.id))
+    await bench.net.take(replace(bench.fill(edit, "sum it up in Greek"), id="form:V2"))
+
+    last = await bench.net.desk.objective((await bench.net.goals())[0])
+    assert [first.split("\n")[0], last.split("\n")[0]] == [
+        "sum it up in French", "sum it up in Greek",
+    ]  # fmt: skip
+    assert first.count("report.csv") == last.count("report.csv") == 1
+
+
+async def test_who_aims_at_the_first_message_of_a_thread_of_ours_means_its_objective(
+    bench: Bench,
+) -> None:
+    await bench.net.command("/goal write a haiku about tides")
+
+    window = await bench.window(f"{AIM}\n🎯 G1 for", bench.net.root(), place=channel())
+
+    assert window.inputs[0].value == "write a haiku about tides"
+
+
 # Details.
 
 

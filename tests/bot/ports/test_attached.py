@@ -8,6 +8,7 @@ from bot.ports.attached import (
     NAME_BYTES,
     as_shown,
     edited,
+    keeping,
     not_taken,
     path_of,
     paths_in,
@@ -145,3 +146,11 @@ def test_people_read_the_names_of_files_and_not_where_they_lie() -> None:
     assert as_shown(taken) == "sum it up\n📎 report.csv\n📎 a (1).pdf"
     assert as_shown(f"look\n{left}") == "look\n📎 big.iso (not taken)"
     assert as_shown("a [file: x, y] of hers") == "a [file: x, y] of hers"
+
+
+def test_what_is_put_in_a_texts_place_keeps_its_files_and_has_each_once() -> None:
+    taken = with_files(message("sum it up", "report.csv")).text
+
+    assert keeping("sum it up in French", taken) == taken.replace("up", "up in French")
+    assert keeping(taken, taken) == taken
+    assert keeping("sum it up", "no files there") == "sum it up"
