@@ -47,6 +47,8 @@ class App:
         """Ask nothing yet. `not_there`: what is said where the app is not installed any more."""
         self._deeds, self._line = deeds, line
         self._odd: set[str] = set()
+        self._trouble = ""
+        """Why nothing can be taken in, as the log has been told."""
         # It logs whole payloads, and of each that is not signed.
         quiet = logging.getLogger(f"{__name__}.bolt")
         quiet.setLevel(logging.CRITICAL)
@@ -139,7 +141,10 @@ class App:
         turn = turn or self._line.enter()
         request.context[TURN] = turn
         try:
-            return await self.bolt.async_dispatch(request)
+            response = await self.bolt.async_dispatch(request)
+            if response.status == 200:
+                self._trouble = ""
+            return response
         finally:
             self._line.end(turn)
 
@@ -161,7 +166,10 @@ class App:
         if isinstance(error, NotYet):
             log.info("%s", error)
         elif isinstance(error, HeadwayError):
-            log.warning("Something of Slack is not taken in yet: %s", error)
+            # Once, not for each event: the log may lie on the disk that is full.
+            is_new, self._trouble = str(error) != self._trouble, str(error)
+            level = logging.WARNING if is_new else logging.DEBUG
+            log.log(level, "Something of Slack is not taken in yet: %s", error)
         else:
             log.error("Something of Slack could not be taken in.", exc_info=error)
         return BoltResponse(status=500, body="")

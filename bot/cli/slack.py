@@ -73,10 +73,15 @@ def manifest(
 @app.command(epilog="[cyan]headway slack status[/]    [cyan]headway slack status --json[/]")
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show how Slack reaches it, where the app is installed, and who serves it."""
+    from bot.wiring.names import half_slack, has_slack
+
     settings: Settings = context.obj.settings()
     told = asyncio.run(_status(settings))
     if as_json:
         sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        return
+    if not has_slack(settings):
+        _say(half_slack(settings) or "Slack is not set up: `headway init` does it.")
         return
     _show(told)
 

@@ -7,7 +7,7 @@ from bot.errors import HeadwayError
 from bot.ports.people import Register
 from bot.settings import Settings
 from bot.wiring import reading
-from bot.wiring.names import names_of
+from bot.wiring.names import half_slack, names_of
 from bot.wiring.operations import room_of
 
 
@@ -64,16 +64,8 @@ def no_matrix(settings: Settings) -> str:
 
 def no_slack(settings: Settings) -> str:
     """What is said of Slack where no app is named."""
-    given = [
-        name
-        for name in ("slack_app_token", "slack_signing_key", "slack_client_key")
-        if getattr(settings, name).get_secret_value()
-    ]
-    if given:
-        raise warning(
-            f"Slack has settings ({', '.join(given)}), and no app: give slack_bot_token, or for installs by "
-            "OAuth slack_client_id; or run `headway init`."
-        )
+    if told := half_slack(settings):
+        raise warning(told)
     return "not set up; `headway init` does"
 
 

@@ -77,6 +77,21 @@ def has_slack(settings: Settings) -> bool:
     return bool(settings.slack_bot_token.get_secret_value() or settings.slack_client_id)
 
 
+def half_slack(settings: Settings) -> str:
+    """What is missing where something of a Slack app is set, and no app; empty where nothing is."""
+    given = [
+        name
+        for name in ("slack_app_token", "slack_signing_key", "slack_client_key")
+        if getattr(settings, name).get_secret_value()
+    ]
+    if not given or has_slack(settings):
+        return ""
+    return (
+        f"Slack has settings ({', '.join(given)}), and no app: give slack_bot_token, or for installs by "
+        "OAuth slack_client_id; or run `headway init`."
+    )
+
+
 async def take_over(store: Store, names: Names) -> None:
     """Free what a former process of the state folder held: this one owns it, so that one is gone."""
     if names.is_shared:

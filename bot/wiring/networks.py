@@ -17,6 +17,7 @@ from bot.ports.chat import Chat, Network, Place, Receive, Signs, Speaker
 from bot.ports.clock import Clock
 from bot.ports.people import Members, Subject
 from bot.wiring.ground import Ground
+from bot.wiring.names import half_slack
 from bot.wiring.people import ConsoleMembers
 from bot.wiring.watch import Watch
 
@@ -177,4 +178,6 @@ def connect(ground: Ground) -> Connected:
         hearing = connected.take(slack.chat, ground)
         slack.tells(hearing.heard, hearing.troubled)
         connected.allowed += (slack.allowed,)
+    elif told := half_slack(ground.settings):
+        log.warning("%s", told)
     return connected

@@ -149,6 +149,17 @@ def test_status_of_a_single_token_needs_no_database(
     assert "One workspace, by slack_bot_token." in out
 
 
+def test_status_without_an_app_says_what_is_missing(
+    headway: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = headway("slack", "status")
+    monkeypatch.setenv("HEADWAY_SLACK_APP_TOKEN", "xapp-1-A01-2-3")
+    half = headway("slack", "status")
+
+    assert (nothing[0], "Slack is not set up" in nothing[1]) == (0, True)
+    assert (half[0], "(slack_app_token), and no app" in " ".join(half[1].split())) == (0, True)
+
+
 def test_what_is_forgotten_is_erased_and_its_rooms_are_lost(
     headway: Shell, installed: Settings
 ) -> None:

@@ -206,7 +206,9 @@ async def test_turned_off_socket_mode_is_told(front: SlackFront) -> None:
     assert "Socket Mode" in bed.troubles[0]
 
 
-async def test_what_comes_while_the_store_is_unusable_comes_again(front: SlackFront) -> None:
+async def test_what_comes_while_the_store_is_unusable_comes_again_and_is_logged_once(
+    front: SlackFront, caplog: pytest.LogCaptureFixture
+) -> None:
     async with hearing(front) as bed:
         bed.inbox.is_broken = StoreUnusable("The disk is full.")
         for number in range(5):
@@ -217,6 +219,8 @@ async def test_what_comes_while_the_store_is_unusable_comes_again(front: SlackFr
         await bed.inbox.until(lambda: len(bed.inbox.texts()) == 5, "all of them")
 
     assert sorted(bed.inbox.texts()) == [f"message {n}" for n in range(5)]
+    logged = [row for row in caplog.records if "The disk is full" in row.getMessage()]
+    assert [row.levelname for row in logged if row.levelname != "DEBUG"] == ["WARNING"]
 
 
 async def test_while_the_line_is_full_nothing_more_is_read(front: SlackFront) -> None:
