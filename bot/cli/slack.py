@@ -76,12 +76,12 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     from bot.wiring.names import half_slack, has_slack
 
     settings: Settings = context.obj.settings()
+    if not has_slack(settings) and not as_json:
+        _say(half_slack(settings) or "Slack is not set up: `headway init` does it.")
+        return
     told = asyncio.run(_status(settings))
     if as_json:
         sys.stdout.write(json.dumps(told, indent=2) + "\n")
-        return
-    if not has_slack(settings):
-        _say(half_slack(settings) or "Slack is not set up: `headway init` does it.")
         return
     _show(told)
 
