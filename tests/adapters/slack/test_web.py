@@ -119,3 +119,26 @@ async def test_what_bolt_could_not_store_is_sent_again() -> None:
     answer = await asked(signed(b"{}"), Dispatched(BoltResponse(status=500, body="")))
 
     assert answer.status == 500
+
+
+async def test_a_wrong_clock_and_a_wrong_key_are_told_once_and_a_stranger_is_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    dispatch = Dispatched()
+    door = EventsDoor(dispatch, KEY, lambda: True)
+    body = b'{"type": "event_callback"}'
+
+    for _ in range(3):
+        await door(Request("POST", EVENTS_PATH, "", {}, body))
+    nothing = list(caplog.messages)
+    for _ in range(3):
+        await door(signed(body, at=time.time() - 600))
+        await door(signed(body, key="of another app"))
+
+    assert nothing == []
+    assert [("clock" in said, "slack_signing_key" in said) for said in caplog.messages] == [
+        (True, False),
+        (False, True),
+    ]
+    assert "signed 600 s from now" in caplog.messages[0]
+    assert dispatch.bodies == []
