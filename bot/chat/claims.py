@@ -29,6 +29,11 @@ def code_hash(code: str) -> str:
     return sha256(f"headway claim {plain}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def may_be_code(text: str) -> bool:
+    """Whether it may be meant as a code: one word, or its groups apart."""
+    return [len(group) for group in text.split()] == [_GROUP] * _GROUPS or len(text.split()) == 1
+
+
 class Tries:
     """Wrong codes of each person lately, in this process."""
 

@@ -41,8 +41,10 @@ class Patience:
 
     def ends(self, who: object, now: float) -> bool:
         """Whether they are answered no more from now on: what was counted last was the last one."""
-        times = self._told.get(who, ())
-        return len(times) == self._most and now - times[0] < self._within_s
+        times = self._told.get(who)
+        if times is None or len(times) < self._most:
+            return False
+        return now - times[0] < self._within_s
 
 
 class Chatter:

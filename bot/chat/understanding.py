@@ -8,6 +8,7 @@ asks whether it was addressed.
 from dataclasses import replace
 
 from bot.chat.abilities import ROOTS_THREADS, is_unseen
+from bot.chat.claims import may_be_code
 from bot.chat.desk import Desk, is_shared
 from bot.chat.heard import Heard
 from bot.chat.parse import Command, Said, Talk, is_about_somebody, is_command, parse
@@ -55,7 +56,7 @@ class Understanding:
             return Command(VERBS["why"])
         word, _, code = text.partition(" ")
         is_alone = heard.thread is None or await self._is_new_talk(heard)
-        is_claim = word.lower() == "claim" and len(code.split()) == 1 and is_alone
+        is_claim = word.lower() == "claim" and may_be_code(code) and is_alone
         if is_claim and await self._desk.allow_list.members.is_direct(message.place):
             return Command(VERBS["claim"], text=code.strip())
         if heard.thread is not None and not is_alone:

@@ -227,6 +227,14 @@ async def code_of(bench: Bench) -> str:
     return code
 
 
+async def test_a_code_may_be_typed_in_small_letters_and_with_blanks(bench: Bench) -> None:
+    code = await code_of(bench)
+
+    await bench.say(f"claim {code.lower().replace('-', ' ')}", speaker=BEN)
+
+    assert "is the admin now" in bench.last()
+
+
 @pytest.mark.parametrize("said", ["claim {}", "/goal claim {}", "Claim  {}"])
 async def test_a_code_makes_its_sender_the_admin(bench: Bench, said: str) -> None:
     code = await code_of(bench)
