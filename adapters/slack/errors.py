@@ -56,6 +56,13 @@ GONE: Final = frozenset(
     }
 )  # fmt: skip
 """Codes of a message that cannot be edited any more."""
+UNTHREADED: Final = frozenset(
+    {
+        "thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked",
+        "restricted_action_non_threadable_channel",
+    }
+)  # fmt: skip
+"""Codes of a thread in which nothing can be said any more."""
 MISFIT: Final = frozenset({"invalid_blocks", "invalid_blocks_format"})
 """Codes of blocks that this Slack does not take."""
 TOO_LONG: Final = frozenset({"msg_blocks_too_long", "msg_too_long"})

@@ -8,7 +8,7 @@ https://docs.slack.dev/messaging/message-metadata
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from adapters.slack.calling import Calls
@@ -90,9 +90,13 @@ async def found(
         else:
             return None
     except Refused as error:
-        if error.code in GONE:
+        if error.code not in GONE:
+            raise
+        if not root:
             return None
-        raise
+        # What its thread did not take was said in the channel.
+        there = replace(place, thread="")
+        return await found(calls, home, there, key, since, but=but)
     if since <= SKEW_S:
         return None
     raise Wait(f"{what}: too much was said since. It is tried again.")

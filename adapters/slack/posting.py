@@ -22,7 +22,7 @@ from adapters.slack import finding, render, wording
 from adapters.slack.blocks import Dialect
 from adapters.slack.calling import Calls, Json
 from adapters.slack.ephemeral import Ephemeral, WayBack, is_direct
-from adapters.slack.errors import GONE, MISFIT, NOT_IN_ROOM, TOO_LONG, NotPermitted
+from adapters.slack.errors import GONE, MISFIT, NOT_IN_ROOM, TOO_LONG, UNTHREADED, NotPermitted
 from adapters.slack.ids import message_id, parted, ts_of
 from adapters.slack.pace import Pace
 from adapters.slack.payloads import text_of
@@ -32,7 +32,7 @@ from adapters.slack.render import Message, Words
 from adapters.slack.upload import Upload, Uploads, of_attachment, of_bytes
 from adapters.slack.wording import WHOLE, Make, digest_of, is_in_place, is_status, rare_in
 from bot.errors import HeadwayError, OutcomeUnknown, Refused, Wait
-from bot.ports.chat import Outgoing, Place, Shape
+from bot.ports.chat import THREAD_CLOSED, Outgoing, Place, Shape
 from bot.ports.files import Files
 
 log = logging.getLogger(__name__)
@@ -108,7 +108,7 @@ class SlackPosting:
             if message.only_for and not is_direct(place):
                 said = wording.single(message, message.shape, self._words)
                 return await self._ephemeral.tell(place, message.only_for, message.answers, said)
-            return await self._post(message)
+            return await self._posted_there(message)
 
     async def find(self, place: Place, key: str, since: float = 0.0) -> str | None:
         """The id of the message that was sent with `key`, once its files are there, too, else None.
@@ -154,6 +154,21 @@ class SlackPosting:
                 raise
         self._shown.pop(message.edits, None)
         return message.edits
+
+    async def _posted_there(self, message: Outgoing) -> str:
+        """Say it in its thread; where that takes nothing any more, in the channel, so that it is said.
+
+        How the work goes on is said in no other place; that it rests is.
+        """
+        try:
+            return await self._post(message)
+        except Refused as error:
+            if error.code not in UNTHREADED or not message.place.thread:
+                raise
+            if is_status(message) and message.shape.state in AT_WORK:
+                raise Refused(str(error), code=THREAD_CLOSED) from error
+            log.info("%s is said outside of its thread: %s", message.key, error)
+        return await self._post(replace(message, place=replace(message.place, thread="")))
 
     async def _post(self, message: Outgoing) -> str:
         """Say it, unless that was done, and give its files."""
@@ -292,7 +307,7 @@ class SlackPosting:
         there = await finding.found(
             self._calls, home, message.place, message.key, message.created_at, but=message.edits
         )
-        id = there.id if there else await self._post(replace(message, edits=""))
+        id = there.id if there else await self._posted_there(replace(message, edits=""))
         _keep(self._anew, id, None)
         return id
 

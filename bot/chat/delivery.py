@@ -26,7 +26,7 @@ from bot.chat.rows import ASKING, OF_ADMINS, answered, edits_root, is_silent, of
 from bot.chat.typed import as_typed
 from bot.errors import HeadwayError, IllegalMove, OutcomeUnknown, Refused, StoreBusy, Wait
 from bot.goals.events import Paused
-from bot.ports.chat import Chat, Outgoing, Place, Shape
+from bot.ports.chat import THREAD_CLOSED, Chat, Outgoing, Place, Shape
 from bot.ports.clock import Clock
 from bot.ports.files import Attachments
 from bot.ports.holds import Holds
@@ -228,7 +228,8 @@ class Delivery:
         except Exception as error:
             is_ours = not isinstance(error, HeadwayError)
             log.error("%s cannot be sent: %s", due.key, _why(error), exc_info=is_ours)
-            await self._failed(due, self._redactor.text(_why(error)))
+            is_closed = isinstance(error, Refused) and error.code == THREAD_CLOSED
+            await self._failed(due, self._redactor.text(_why(error)), is_closed=is_closed)
 
     async def _mended(self, due: Due) -> None:
         """Its room takes posts: results and questions that it refused lately are tried once more."""
@@ -238,9 +239,9 @@ class Delivery:
         self._tried_again |= set(keys)
         self.operations.mended("post", _room(due))
 
-    async def _failed(self, due: Due, why: str) -> None:
+    async def _failed(self, due: Due, why: str, *, is_closed: bool = False) -> None:
         """It goes nowhere: its goal is parked, and the operator told once of the room."""
-        if due.goal and due.kind not in UNPARKING:
+        if due.goal and (is_closed or due.kind not in UNPARKING):
             with contextlib.suppress(Refused, IllegalMove):
                 await self._journal.commit(Unit(due.goal, (Paused(""),), urgent=True))
         alert = None

@@ -184,6 +184,8 @@ class RoomMoved:
 
 Arrival = Incoming | Removed | Changed | Reacted | Unreacted | RoomLost | RoomMoved
 FORM_ACT: Final = "act"
+THREAD_CLOSED: Final = "thread_closed"
+"""Code of `Refused` where a goal's own thread takes nothing any more."""
 REMOVAL: Final = "removed:"
 EDIT: Final = "edited:"
 REACTION: Final = "reacted:"

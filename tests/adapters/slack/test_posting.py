@@ -10,7 +10,7 @@ import pytest
 
 from adapters.slack.ids import message_id, parted
 from bot.errors import OutcomeUnknown, Refused, Wait
-from bot.ports.chat import Attachment, Button, Outgoing, Place, Shape
+from bot.ports.chat import THREAD_CLOSED, Attachment, Button, Outgoing, Place, Shape
 from tests.adapters.slack.posting_bed import ANN, GENERAL, Poster, poster, says
 from tests.adapters.slack.web_bed import Watch, front, slack_of_module, watch
 from tests.peers.localslack import TEAM
@@ -297,8 +297,6 @@ async def test_a_private_channel_that_the_bot_is_not_in_is_refused_with_the_mend
     [
         ("is_archived", "Unarchive"),
         ("restricted_action", "admin"),
-        ("restricted_action_thread_locked", "another"),
-        ("thread_not_found", "another"),
         ("channel_not_found", "Invite"),
     ],
 )
@@ -311,6 +309,39 @@ async def test_a_place_that_takes_no_posts_is_refused_with_its_reason_and_the_me
         await bot.posting.send(says("Here.", bot.thread()))
 
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    "code", ["thread_not_found", "restricted_action_thread_locked", "cannot_reply_to_message"]
+)
+async def test_what_a_thread_takes_no_more_is_said_in_the_channel_and_found_there(
+    bot: Poster, code: str
+) -> None:
+    thread = bot.thread()
+    _, root = parted(thread.thread)
+    bot.front.world.locked[thread.room, root] = code
+
+    id = await bot.posting.send(Outgoing("g12:settle", thread, COMPLETE))
+    rests = await bot.posting.send(status(thread, replace(WORKING, state="paused")))
+    with pytest.raises(Refused) as refused:
+        await bot.posting.send(status(thread, WORKING, 2))
+
+    assert bot.replies(thread) == []
+    assert not bot.message(id).get("thread_ts")
+    assert not bot.message(rests).get("thread_ts")
+    assert refused.value.code == THREAD_CLOSED
+
+
+async def test_of_unknown_outcome_it_is_found_in_the_channel_where_its_thread_is_gone(
+    bot: Poster,
+) -> None:
+    thread = bot.thread()
+    _, root = parted(thread.thread)
+    bot.front.world.locked[thread.room, root] = "thread_not_found"
+    id = await bot.posting.send(says("Here it is.", thread, "g12:settle"))
+    bot.front.faults.next_times("conversations.replies", Failed("thread_not_found"))
+
+    assert await bot.posting.find(thread, "g12:settle") == id
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from bot.chat.delivery import Delivery
 from bot.errors import OutcomeUnknown, Refused, StoreUnusable, Wait
 from bot.goals.events import TurnStarted
-from bot.ports.chat import Network, Outgoing, Place, Shape
+from bot.goals.goal import State
+from bot.ports.chat import THREAD_CLOSED, Network, Outgoing, Place, Shape
 from bot.ports.mail import Due
 from tests.bot.chat.conftest import ANN, Bench
 from tests.bot.chat.turns import complete
@@ -236,6 +237,22 @@ async def test_what_cannot_be_sent_fails_and_later_rows_pass(
 
     assert bodies(chat) == ["two"]
     assert await bench.store.records.outbox_depth() == {"failed": 1}
+
+
+@pytest.mark.parametrize(
+    ("code", "state"), [(THREAD_CLOSED, State.PAUSED), ("not_in_room", State.WORKING)]
+)
+async def test_a_goal_whose_thread_takes_nothing_any_more_is_parked(
+    bench: Bench, delivery: Delivery, chat: MemoryChat, code: str, state: State
+) -> None:
+    _, goal = await bench.start()
+    await bench.happens(goal, TurnStarted())
+    bench.clock.move(9)
+    chat.will_raise.append(Refused("The thread is gone.", code=code))
+
+    await delivery.drain()
+
+    assert (await bench.store.journal.goal(goal.id)).state is state
 
 
 async def test_the_status_message_is_posted_once_and_then_edited(
