@@ -51,6 +51,8 @@ STEADY_S: Final = 30.0
 """A socket that lived so long was a good one: the next is opened at once."""
 RECOUNT_S: Final = 60.0
 """Between two counts of the app's sockets, while there are others'; Slack lets one be opened a minute."""
+COUNT_S: Final = 900.0
+"""After so long a socket is exchanged to be told how many there are: who was there first, too, has to know."""
 FRAME_MOST: Final = 4 * 1024**2
 """Bytes."""
 
@@ -94,6 +96,7 @@ class Rhythm:
     last_pause_s: float = LAST_PAUSE_S
     operator_pause_s: float = OPERATOR_PAUSE_S
     recount_s: float = RECOUNT_S
+    count_s: float = COUNT_S
 
 
 class Sockets:
@@ -157,13 +160,14 @@ class Sockets:
             await current.close()
 
     async def _ended(self, socket: "_Socket", *, is_counted: bool) -> str:
-        """As `ended`; of the one that is counted by, another is opened where there seem to be others'."""
+        """As `ended`; of the one that is counted by, another is opened now and then."""
         while True:
             try:
                 async with asyncio.timeout(self._rhythm.recount_s):
                     return await socket.ended()
             except TimeoutError:
-                if is_counted and self._others_since is not None:
+                is_old = socket.age_s >= self._rhythm.count_s
+                if is_counted and (is_old or self._others_since is not None):
                     return "counted anew"
 
     def _count_sockets(self, socket: "_Socket") -> None:

@@ -83,9 +83,15 @@ class Screen:
         elif bad:
             self._console.print(f"\n[red]✗ Mend first:[/] {', '.join(bad)}.")
         elif is_all:
-            self._console.print(f"\n[green]✓ Ready.[/] Start with `{escape(program())} chat`.")
+            start = "run" if any(_is_reached(each) for each in findings) else "chat"
+            self._console.print(f"\n[green]✓ Ready.[/] Start with `{escape(program())} {start}`.")
 
     def _still(self) -> None:
         if self._status is not None:
             self._status.stop()
             self._status = None
+
+
+def _is_reached(finding: Finding) -> bool:
+    """Whether people reach it over that network, once it runs."""
+    return finding.check in ("matrix", "slack") and not finding.text.startswith("not set up")

@@ -198,6 +198,17 @@ async def test_sockets_that_another_process_has_are_told_of_and_so_is_their_end(
     assert len(front.of(OPEN)) == opened
 
 
+async def test_who_was_there_first_counts_anew_now_and_then(front: SlackFront) -> None:
+    rhythm = replace(QUICK, recount_s=0.2, count_s=0.4)
+    async with hearing(front, sockets=2, rhythm=rhythm) as bed:
+        await bed.inbox.until(lambda: len(bed.others) >= 2, "counts of our own")
+        address = await socket_address(front.api_url, APP_TOKEN)
+        async with aiohttp.ClientSession() as session, session.ws_connect(address):
+            await bed.inbox.until(lambda: bed.others[-1] == 1, "another process's")
+
+    assert bed.troubles == []
+
+
 async def test_turned_off_socket_mode_is_told(front: SlackFront) -> None:
     async with hearing(front) as bed:
         await asyncio.to_thread(front.run, front.sockets.disconnect("link_disabled"))
