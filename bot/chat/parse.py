@@ -330,8 +330,9 @@ def objective(text: str, texts: Texts) -> str:
     """The objective in `text`, without quotes around the whole.
 
     Raises:
-        BadInput: it is empty or too long.
+        BadInput: it is empty or too long, or holds what no text holds.
     """
+    _check(text, texts)
     stripped = text.strip()
     for begin, end in _QUOTES:
         inner = stripped[len(begin) : -len(end)]

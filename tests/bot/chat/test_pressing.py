@@ -700,3 +700,14 @@ async def test_the_same_word_much_later_is_a_question_like_any_other(net: SlackN
     await net.say("neap", place=await net.allow_list.home(goal.session))
 
     assert len(net.woken) == asks + 1
+
+
+@pytest.mark.parametrize("act", ["start", "edit"])
+async def test_what_no_text_holds_is_in_no_form_either(net: SlackNet, act: str) -> None:
+    await net.command("/goal write a haiku about tides")
+
+    await net.fill(act, "make\0tea", net.root(), place=net.chat.posts[net.root()].place)
+
+    assert len(await net.goals()) == 1
+    assert (await net.goals())[0].revision == 1
+    assert "NUL" in net.whispered()[-1]
