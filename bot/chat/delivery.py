@@ -30,7 +30,7 @@ from bot.ports.chat import THREAD_CLOSED, Chat, Outgoing, Place, Shape
 from bot.ports.clock import Clock
 from bot.ports.files import Attachments
 from bot.ports.holds import Holds
-from bot.ports.journal import Journal, Unit
+from bot.ports.journal import Content, Journal, Unit
 from bot.ports.mail import Due, Outbox, Rooms
 from bot.ports.spending import Spending
 from bot.redaction import Redactor
@@ -243,7 +243,9 @@ class Delivery:
         """It goes nowhere: its goal is parked, and the operator told once of the room."""
         if due.goal and (is_closed or due.kind not in UNPARKING):
             with contextlib.suppress(Refused, IllegalMove):
-                await self._journal.commit(Unit(due.goal, (Paused(""),), urgent=True))
+                note = Content(why)
+                paused = Paused("", note=note.hash)
+                await self._journal.commit(Unit(due.goal, (paused,), (note,), urgent=True))
         alert = None
         # A room that is lost is an incident already.
         is_known = self.operations is not None and ("room", _room(due)) in self.operations.open

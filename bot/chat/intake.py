@@ -17,7 +17,7 @@ from bot.chat.abilities import is_unseen
 from bot.chat.aiming import Aiming
 from bot.chat.commands import Commands
 from bot.chat.deciding import Deciding
-from bot.chat.desk import HEARING, Desk, is_shared
+from bot.chat.desk import HEARING, Desk, Told, is_shared
 from bot.chat.edits import Edits
 from bot.chat.facts import Facts, gather
 from bot.chat.filled import Filled
@@ -29,6 +29,7 @@ from bot.chat.operations import Operations
 from bot.chat.ownership import Ownership
 from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk
 from bot.chat.patience import STRANGERS, Patience
+from bot.chat.posts import words_of
 from bot.chat.pressing import Presses, is_again
 from bot.chat.reacting import Reactions
 from bot.chat.rights import Act, Roles, may
@@ -295,7 +296,18 @@ class Intake:
         if words is not None:
             await self._answer(heard, goal, words)
         elif not begins or not await self._deciding.comes_late(heard, goal, text):
-            await self._steer(heard, goal, text)
+            await self._steer(heard, goal, text, self._hint(goal, text))
+
+    def _hint(self, goal: Goal, text: str) -> Told | None:
+        """What is said to `ok` where only an exact word is a yes: else they think that they have answered."""
+        decision, texts = goal.decision, self._desk.manner.texts
+        if decision is None or decision.kind == "question" or decision.answered:
+            return None
+        if text.strip().rstrip(".!").casefold() not in texts("words.assent").split("|"):
+            return None
+        yes, no = words_of(decision.kind, self._desk.manner)
+        said = texts("said.exact_only", yes=yes[0], no=no[0], number=decision.number)
+        return lambda applied: said
 
     async def _is_answer(self, heard: Heard, command: Command) -> bool:
         """A command's word may be the very words of an option: then it is the answer."""
@@ -330,14 +342,14 @@ class Intake:
         )
         await self._commands.commit(heard, goal, answered, contents=(content,))
 
-    async def _steer(self, heard: Heard, goal: Goal, text: str) -> None:
+    async def _steer(self, heard: Heard, goal: Goal, text: str, told: Told | None = None) -> None:
         if not may(Act.STEER, heard.roles, is_owner=heard.is_owner_of(goal)):
             await self._desk.inbox.handled(heard.id)
             return
         content = Content(text, heard.person)
         received = MessageReceived(heard.id, heard.person, content.hash)
         try:
-            await self._commands.commit(heard, goal, received, contents=(content,))
+            await self._commands.commit(heard, goal, received, contents=(content,), told=told)
         except Refused as error:
             if error.code != "ordinary":
                 raise

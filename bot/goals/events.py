@@ -255,10 +255,11 @@ class DecisionReminded:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """A person asked it to rest after the running step."""
+    """It is to rest after the running step. `note`: hash of why nothing can be said where it lives."""
 
     by: str
     at: float = 0.0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,9 +335,8 @@ class RoomWasLost:
 
     how: Literal["left", "kicked", "banned", "gone", "uninstalled"]
     by: str = ""
-    """Who did it; empty where nobody says."""
+    """Who did it; empty where nobody says. `note`: content hash of why, as they said it."""
     note: str = ""
-    """Content hash of why, as they said it."""
     at: float = 0.0
 
 

@@ -170,7 +170,8 @@ def hold_ended(goal: Goal, event: HoldEnded, limits: Limits) -> Moved:
 
 def paused(goal: Goal, event: Paused, limits: Limits) -> Moved:
     """Nothing more starts; the running step ends. Waits and decisions are kept."""
-    return Moved(rest(goal, event.by, event.at, "paused"), "paused", (ShowStatus(),))
+    reason = f"room_lost:refused:{event.note}" if event.note else "paused"
+    return Moved(rest(goal, event.by, event.at, reason), "paused", (ShowStatus(),))
 
 
 def stopped(goal: Goal, event: Stopped, limits: Limits) -> Moved:

@@ -152,6 +152,10 @@ CHATS: Final[Mapping[str, str]] = {
     "decision.expired.came.approval": "→ No answer in time: it counted as no.",
     "decision.withdrawn": "withdrawn",
     "decision.withdrawn.came": "→ The goal moved on without it.",
+    "words.assent": (
+        "ok|okay|k|sure|yep|yeah|yes please|go|go ahead|do it|fine|good|great|looks good|lgtm|done|agreed|"
+        "nope|no thanks|not yet|👍|👎"
+    ),
     "words.greeting": "hi|hello|hey|thanks|thank you|thx|good morning|good evening",
     "words.vague": (
         "fix do make finish solve handle improve continue go start run work try help it this that "

@@ -29,6 +29,8 @@ ROOMS: Final[Mapping[str, str]] = {
     "status.room_lost.banned": "The bot was banned from the room by {name}.",
     "status.room_lost.banned.why": "The bot was banned from the room by {name}: {why}.",
     "status.room_lost.gone": "The room is gone.",
+    "status.room_lost.refused": "What is said here was refused.",
+    "status.room_lost.refused.why": "What was to be said here was refused: {why}",
     "incident.room": "the room {subject} is lost. Its goals are paused: {goals}.",
     "incident.room.left": "the bot left the room {subject}. Its goals are paused: {goals}.",
     "incident.room.kicked": (

@@ -255,6 +255,23 @@ async def test_a_goal_whose_thread_takes_nothing_any_more_is_parked(
     assert (await bench.store.journal.goal(goal.id)).state is state
 
 
+async def test_a_goal_that_is_parked_as_its_posts_are_refused_says_why(
+    bench: Bench, delivery: Delivery, chat: MemoryChat
+) -> None:
+    _, goal = await bench.start()
+    await bench.happens(goal, TurnStarted())
+    bench.clock.move(9)
+    chat.will_raise.append(Refused("The thread is gone.", code=THREAD_CLOSED))
+    await delivery.drain()
+
+    bench.clock.move(9)
+    await delivery.drain()
+
+    shown = chat.shapes()[-1]
+    assert shown.word == "Paused"
+    assert shown.now.startswith("What was to be said here was refused: The thread is gone.")
+
+
 async def test_the_status_message_is_posted_once_and_then_edited(
     bench: Bench, delivery: Delivery, chat: MemoryChat
 ) -> None:

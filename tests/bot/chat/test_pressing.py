@@ -711,3 +711,17 @@ async def test_what_no_text_holds_is_in_no_form_either(net: SlackNet, act: str) 
     assert len(await net.goals()) == 1
     assert (await net.goals())[0].revision == 1
     assert "NUL" in net.whispered()[-1]
+
+
+@pytest.mark.parametrize("said", ["ok", "Yes please.", "👍", "not yet"])
+async def test_a_yes_that_is_none_is_told_which_word_is(net: SlackNet, said: str) -> None:
+    await asked(net, "sign_off")
+    thread = net.chat.posts[net.post("decision")].place
+
+    await net.say(said, place=thread)
+
+    goal = (await net.goals())[0]
+    assert goal.decision is not None
+    assert not goal.decision.answered
+    assert goal.messages == 1
+    assert net.said_at(thread)[-1] == "That takes its exact word: `accept 1` or `reject 1`."
