@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli import main
+from bot.cli.exits import KNOWN
 from bot.settings import Settings
 from bot.wiring.folder import owned
 from bot.wiring.secrets import own_secrets
@@ -31,6 +32,8 @@ class Shell:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
     ) -> None:
         self._monkeypatch, self._capsys = monkeypatch, capsys
+        # What one command learns, the next process does not know.
+        monkeypatch.setattr(KNOWN, "_values", {})
         self.file = file
 
     def __call__(self, *arguments: str, typed: str = "") -> tuple[int, str, str]:

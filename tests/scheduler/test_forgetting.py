@@ -17,6 +17,7 @@ from bot.ports.forgetting import Step, Trail, Wanted
 from scheduler.forgetting import Forgetter, Parts
 from tests.adapters.store.clocks import HandClock, HandTime
 from tests.contracts.forgetting import ANN, DAY, begin, held, scene
+from tests.contracts.secrets import sealing_in
 from tests.contracts.stores import Bed
 
 
@@ -74,9 +75,9 @@ class Mortal:
 
 @pytest.fixture
 async def bed(tmp_path: Path) -> AsyncIterator[Bed]:
-    clock = HandClock()
+    clock, (sealing, _) = HandClock(), sealing_in(tmp_path)
     async with open_store(
-        "sqlite:///h.db", clock=clock, limits=LIMITS, state_dir=tmp_path
+        "sqlite:///h.db", clock=clock, limits=LIMITS, state_dir=tmp_path / "state", sealing=sealing
     ) as store:
         bed = Bed(store, HandTime(clock))
         yield bed
@@ -100,7 +101,8 @@ def forgetter(bed: Bed, folders: Folders, lives: list[int] | None = None, **more
 
 def holds(folder: Path, mark: bytes) -> bool:
     """Whether any of the database's files does."""
-    return any(mark in path.read_bytes() for path in folder.iterdir())
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return any(mark in path.read_bytes() for path in files)
 
 
 async def test_a_person_is_forgotten_and_no_byte_is_left(bed: Bed, tmp_path: Path) -> None:
