@@ -71,7 +71,8 @@ def value_text(value: Setting | None, texts: Texts) -> str:
         return texts("room.open")
     if isinstance(value, bool):
         return "on" if value else "off"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    # `g` would say 1e+06.
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _nearest(word: str) -> str | None:

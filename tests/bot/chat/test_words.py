@@ -235,3 +235,7 @@ def test_buttons_say_what_they_are_about() -> None:
     ]  # fmt: skip
     assert buttons_of("", manner) == ()
     assert buttons_of("unknown:thing", manner) == ()
+
+
+def test_a_large_sum_is_said_in_full() -> None:
+    assert value_text(1_000_000.0, TEXTS) == "1000000"
