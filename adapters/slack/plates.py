@@ -30,7 +30,6 @@ SMALL_MOST: Final = 600
 """Of one piece of small print; Slack takes more, and then it is small no longer."""
 HEAD_MOST: Final = 600
 TASKS_MOST: Final = 20
-TASK_MOST: Final = 120
 BUTTONS_MOST: Final = 25
 BODY_BLOCKS: Final = 8
 """Of one text in a view; what is longer is told in its thread."""
