@@ -73,11 +73,6 @@ class SlackListening:
         self._app: App | None = None
         self.agent = AgentView(calls, clock)
 
-    @property
-    def is_running(self) -> bool:
-        """Whether what comes is taken in."""
-        return self._app is not None
-
     async def run(self, receive: Receive) -> None:
         """Give whatever comes to `receive` until cancelled. Raises nothing that passes by itself."""
         line, errands = Line(receive), Errands()
