@@ -132,10 +132,13 @@ async def test_what_is_not_stored_is_not_acknowledged_and_comes_again() -> None:
         async with hearing(front) as bed:
             bed.inbox.fails = [StoreUnusable("The disk is full."), Wait("It is locked.")]
             ts = await says(bed, "keep this")
+            (envelope,) = front.sockets.log
+            await bed.inbox.until(lambda: envelope.is_acked, "the acknowledgement")
 
-        (envelope,) = front.sockets.log
-        assert bed.inbox.tried == [f"C01GEN:{ts}"] * 3
-        assert (envelope.sends, envelope.is_acked) == (3, True)
+        assert bed.inbox.tried[:3] == [f"C01GEN:{ts}"] * 3
+        assert bed.inbox.texts() == ["keep this"]
+        # A machine that is busy may acknowledge the third one late, and is sent a fourth.
+        assert envelope.sends >= 3
 
 
 async def test_a_message_that_cannot_be_stored_keeps_no_other_from_it() -> None:
