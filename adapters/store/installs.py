@@ -19,7 +19,7 @@ from sqlalchemy import bindparam, delete, select
 from adapters.store import queries
 from adapters.store.forgotten import overwriting
 from adapters.store.readers import Readers
-from adapters.store.secrets import NoKeys, drop_sealed, open_sealed, put_sealed, read_opened
+from adapters.store.secrets import LOCK, NoKeys, drop_sealed, open_sealed, put_sealed, read_opened
 from adapters.store.statements import Reader, Row
 from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
@@ -104,6 +104,8 @@ class StoreInstalls:
         """Put it in the place of the former one; False where that was erased. Raises SecretsUnusable."""
 
         def job(tx: Transaction) -> bool:
+            # Who erases it meanwhile waits, or has erased it.
+            tx.alone(LOCK)
             of = {"of_network": install.network, "of_workspace": install.workspace}
             is_there = tx.one(_ONE, **of) is not None
             if is_there:
@@ -116,6 +118,7 @@ class StoreInstalls:
         """Erase its tokens and itself; False where there is none."""
 
         def job(tx: Transaction) -> bool:
+            tx.alone(LOCK)
             with overwriting(tx):
                 for name in _names(network, workspace):
                     drop_sealed(tx, "token", name)

@@ -16,7 +16,7 @@ from bot.chat.deciding import Deciding
 from bot.chat.desk import Desk
 from bot.chat.heard import Heard
 from bot.chat.parse import Command, objective, wanted
-from bot.chat.pressed import about
+from bot.chat.pressed import about, refuse_outsiders
 from bot.chat.rights import Act
 from bot.chat.room_forms import RoomForms
 from bot.chat.verbs import VERBS
@@ -126,10 +126,16 @@ class Filled:
 
 
 async def about_goal(desk: Desk, heard: Heard) -> Heard:
-    """A press or a form as if it were said in the thread of the goal that it is about."""
+    """A press or a form as if it were said in the thread of the goal that it is about.
+
+    Raises:
+        Refused: whoever it is has left the room since they were shown it: words are said in a room alone.
+    """
     found = await about(desk, heard.message)
     if found.goal is None:
         return heard
+    if found.roles:
+        await refuse_outsiders(desk, found)
     live = "" if found.goal.is_final else found.goal.id
     return replace(
         heard,

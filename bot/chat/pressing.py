@@ -49,9 +49,10 @@ class Presses:
     async def handle(self, heard: Heard) -> None:
         """Do what the button says. Raises Refused, BadInput, and as the store does."""
         message, text = heard.message, heard.message.text.strip()
-        if await self._commands.pick(heard, text):
-            return
         ours = await self._ours(message)
+        is_card = ours is not None and ours.kind in CARDS
+        if not is_card and await self._commands.pick(heard, text):
+            return
         near = await about_goal(self._desk, heard)
         if near.goal is not None and near.goal.reason == "undone":
             await self._gone(heard)
@@ -118,7 +119,7 @@ class Presses:
         said = parse(text, self._desk.manner.texts, in_thread=True)
         if isinstance(said, Command) and (is_known or not _is_of_its_goal(said)):
             await self._commands.run(heard, said)
-        elif not is_known and self._desk.clock.now() - heard.message.at < UNNOTED_S:
+        elif not is_known and abs(self._desk.clock.now() - heard.message.at) < UNNOTED_S:
             raise Wait("What a press stands under is not known yet.", retry_after_s=LOOK_AGAIN_S)
         else:
             await self._gone(heard)
