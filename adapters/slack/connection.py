@@ -16,7 +16,7 @@ from slack_bolt.response import BoltResponse
 
 from adapters.slack import views
 from adapters.slack.attaching import Attaching
-from adapters.slack.authorizing import InstallAuthorize
+from adapters.slack.authorizing import InstallAuthorize, seen_through
 from adapters.slack.calling import Calls
 from adapters.slack.ear import Ear, Prompts
 from adapters.slack.history import History
@@ -267,9 +267,8 @@ class SlackChat:
 
     async def _left(self, body: Json, receive: Receive) -> None:
         await self._leaving.event(body, receive)
-        for workspace in {str(body.get("team_id", "")), str(body.get("enterprise_id", ""))}:
-            overhears = workspace and await self._kept.tokens.install_of(workspace) is None
-            if overhears:
+        for workspace in seen_through(body):
+            if await self._kept.tokens.install_of(workspace) is None:
                 self._overhearing.forget(workspace)
                 self._signs.forget(workspace)
                 self._listening.agent.forget(workspace)

@@ -74,7 +74,7 @@ async def found(
     where: dict[str, Any] = {"channel": place.room, "ts": root or None}
     where["oldest"] = f"{max(since - SKEW_S, 0.0):.6f}" if since > SKEW_S else None
     method = "conversations.replies" if root else "conversations.history"
-    what, number = "What was said there cannot be looked up", 0
+    what, number, is_whole = "What was said there cannot be looked up", 0, False
     try:
         async for page in calls.pages(
             place.workspace, method, what=what, include_all_metadata=True, **where
@@ -88,15 +88,14 @@ async def found(
             if number >= (PAGES if since <= SKEW_S else PAGES_MOST):
                 break
         else:
-            return None
+            is_whole = True
     except Refused as error:
         if error.code not in GONE:
             raise
-        if not root:
-            return None
-        # What its thread did not take was said in the channel.
-        there = replace(place, thread="")
-        return await found(calls, home, there, key, since, but=but)
-    if since <= SKEW_S:
+        is_whole = True
+    if is_whole and root:
+        # What its thread did not take, though it may be read still, was said in the channel.
+        return await found(calls, home, replace(place, thread=""), key, since, but=but)
+    if is_whole or since <= SKEW_S:
         return None
     raise Wait(f"{what}: too much was said since. It is tried again.")

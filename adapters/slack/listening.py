@@ -29,9 +29,6 @@ from adapters.slack.views import Words
 from bot.ports.chat import Receive
 from bot.ports.clock import Clock
 
-DRAIN_S = 3.0
-"""For storing what is being stored when the process ends."""
-
 
 @dataclass(frozen=True, slots=True)
 class Way:

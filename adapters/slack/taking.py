@@ -18,6 +18,7 @@ from typing import Final, TypeVar
 
 from adapters.slack import interactions, parse
 from adapters.slack.agent_view import AgentView
+from adapters.slack.authorizing import seen_through
 from adapters.slack.ear import Ear, Installed
 from adapters.slack.errands import Errands
 from adapters.slack.line import Line, Turn
@@ -29,7 +30,6 @@ from adapters.slack.payloads import (
     Json,
     authorization,
     fields,
-    installs_of,
     text_of,
     user_id,
 )
@@ -118,7 +118,8 @@ class Taking:
     async def _hearer(
         self, body: Json, room: str, who: tuple[str, str], us: str = ""
     ) -> Hearer | None:
-        install = await self._installed.among(installs_of(body))
+        # The event may name one first that has just been removed.
+        install = await self._installed.among(seen_through(body))
         if install is None:
             log.info("Something of a workspace where the app is not installed is dropped.")
             return None

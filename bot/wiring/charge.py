@@ -6,7 +6,7 @@ Rule 1: the charge is held for half a minute and renewed every ten seconds. It c
         that it holds nothing.
 Rule 2: before anything is served, what former holders were about to send is looked up and not sent
         again (`outbox.void`).
-Rule 3: whoever ends gives it up, so that the next takes it at once; who dies is followed when it lapses.
+Rule 3: whoever ends gives it up, so that the next takes it when it asks; who dies is followed when it lapses.
 """
 
 import asyncio
@@ -113,8 +113,10 @@ async def while_held(
             await _until_over(charge, serving)
         finally:
             serving.cancel()
-            with suppress(asyncio.CancelledError):
-                await serving
+            # Awaiting it would mistake its end for ours.
+            await asyncio.wait((serving,))
+        if not serving.cancelled():
+            serving.result()
 
 
 async def _until_over(charge: Charge, serving: "asyncio.Future[None]") -> None:

@@ -322,6 +322,7 @@ async def test_what_a_thread_takes_no_more_is_said_in_the_channel_and_found_ther
     bot.front.world.locked[thread.room, root] = code
 
     id = await bot.posting.send(Outgoing("g12:settle", thread, COMPLETE))
+    assert await bot.posting.find(thread, "g12:settle") == id
     rests = await bot.posting.send(status(thread, replace(WORKING, state="paused")))
     with pytest.raises(Refused) as refused:
         await bot.posting.send(status(thread, WORKING, 2))
