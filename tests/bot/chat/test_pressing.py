@@ -725,3 +725,33 @@ async def test_a_yes_that_is_none_is_told_which_word_is(net: SlackNet, said: str
     assert not goal.decision.answered
     assert goal.messages == 1
     assert net.said_at(thread)[-1] == "That takes its exact word: `accept 1` or `reject 1`."
+
+
+async def test_who_has_left_the_room_acts_in_it_no_more(net: SlackNet) -> None:
+    await net.command("/goal write a haiku about tides")
+    net.members.outside.add((ANN.id, "C01GEN"))
+
+    await net.press("stop", net.root())
+
+    assert (await net.goals())[0].state is State.READY
+    assert len(net.whispered()) == 1
+
+
+async def test_an_options_number_is_no_choice_from_an_older_list(net: SlackNet) -> None:
+    thread = channel("C01GEN:1700000000.000900")
+    for what in ("tides", "dunes"):
+        await net.command(f"/goal write a haiku about {what}")
+    await net.say("!goal pause", place=thread)
+    await net.say("!goal write a haiku about rain", place=thread)
+    goal = next(one for one in await net.goals() if one.number == 3)
+    text = written("Which one?", ("spring", "neap"))
+    await net.happens(
+        goal, *began(goal), DecisionAsked("d", "question", content_hash(text), "toolu_1"),
+        TurnEnded("done"), contents=[text],
+    )  # fmt: skip
+
+    await net.press("1", net.post("decision"))
+
+    states = {one.number: one.state for one in await net.goals()}
+    assert State.PAUSED not in states.values()
+    assert states[3] is not State.DECIDING

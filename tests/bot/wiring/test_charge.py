@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from adapters.clock import WallClock
 from bot.errors import StoreBusy
 from bot.wiring.charge import LASTS_S, RENEW_S, Charge, Keeper, while_held
 from tests.doubles.clock import HandClock
@@ -187,3 +188,25 @@ async def test_what_serves_may_fail_and_who_asked_hears_it() -> None:
 
     with pytest.raises(StoreBusy):
         await while_held(Charge(is_held=True), HandClock(), serve, lambda: None)
+
+
+async def test_a_stop_while_what_served_is_closing_is_heard() -> None:
+    charge, closing = Charge(is_held=True), asyncio.Event()
+
+    async def serve() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            closing.set()
+            await asyncio.sleep(0.2)
+
+    task = asyncio.create_task(while_held(charge, WallClock(), serve, lambda: None))
+    await asyncio.sleep(0.05)
+    charge.drop()
+    await closing.wait()
+
+    task.cancel()
+
+    done, _ = await asyncio.wait((task,), timeout=3)
+    assert done
+    assert task.cancelled()
