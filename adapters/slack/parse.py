@@ -129,7 +129,8 @@ def users_of(body: Json) -> tuple[str, str]:
     # What stands where a message was deleted is Slack's own; who is meant said what was there.
     is_gone = text_of(after.get("subtype")) == "tombstone"
     inner = before if is_gone or not after else after
-    user = user_id(event.get("user")) or user_id(fields(inner.get("edited")).get("user"))
+    # Where somebody is told of whole, as when a profile changes, there is nobody to ask for.
+    user = user_id(text_of(event.get("user"))) or user_id(fields(inner.get("edited")).get("user"))
     return user or user_id(inner.get("user")), text_of(event.get("text")) or text_of(
         inner.get("text")
     )

@@ -11,7 +11,7 @@ from tests.journeys.bot import until
 from tests.journeys.slack import ALICE, GENERAL, SlackBot, a_slack, key_of, running, slack_bot
 from tests.journeys.test_matrix_verbs import LAST
 from tests.peers.messages_api import BlockingMessagesApi
-from tests.peers.slack_front import SlackFront
+from tests.peers.slack_front import SlackFront, plain_text
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
@@ -62,7 +62,7 @@ def _said(front: SlackFront) -> list[tuple[str, str]]:
     """When and under which key the bot has said something, to all and, without one, to Alice alone."""
     every = [*front.posts(GENERAL), *front.unseen(ALICE)]
     return [
-        (post["ts"], key_of(front, GENERAL, post) or post["ts"]) for post in every
+        (post["ts"], key_of(front, GENERAL, post) or plain_text(post)) for post in every
         if ":status:" not in key_of(front, GENERAL, post)
     ]  # fmt: skip
 

@@ -99,9 +99,11 @@ def test_an_empty_objective_and_a_wrong_amount_are_said_in_the_window(
     front.shortcut(ALICE, NEW_GOAL).wait()
     window = _window(front)
 
-    answer = front.submit(ALICE, Objective="Something", Budget="a lot").wait().answer
+    wish = {"Objective": " ", "Budget": "a lot", "headway:input:room": GENERAL}
+    answer = front.submit(ALICE, **wish).wait().answer
 
     assert answer["response_action"] == "errors"
+    assert len(answer["errors"]) == 2
     assert set(answer["errors"]) <= {block.get("block_id") for block in window["blocks"]}
     front.close(ALICE).wait()
 
@@ -151,7 +153,9 @@ def test_a_window_that_is_filled_in_after_its_goal_has_ended_is_told_so(
 
     answer = front.submit(ALICE, **{"Your answer": "yes"}).wait().answer
 
-    assert answer is None or answer["response_action"] == "errors"
+    assert answer is not None
+    assert answer["response_action"] == "errors"
+    assert "Too late" in str(answer["errors"])
     assert not goal.look().events("DecisionAnswered")
 
 
