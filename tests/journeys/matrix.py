@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
 from adapters.keys.sealing import KeySealing
 from adapters.keys.source import KeyFile
@@ -32,6 +33,7 @@ GOAL_S = 30.0
 class MatrixBot(Bot):
     """One `headway run` that is on Matrix as `user`."""
 
+    server: Synapse = field(kw_only=True)
     user: Account = field(default=Account("", "", "", ""))
 
     @property
@@ -46,6 +48,16 @@ class MatrixBot(Bot):
     def set_room(self, room: str, key: str, value: str) -> None:
         """Set a room to something."""
         self.ask(do="room.set", room=f"matrix:{room}", key=key, value=value)
+
+    def newest_message(self, room: str) -> str:
+        """The id of what it said last among the newest in the room, edits apart; empty: nothing."""
+        path = f"/_matrix/client/v3/rooms/{quote(room)}/messages?dir=b&limit=30"
+        for event in self.server.call("GET", path, token=self.user.token).body.get("chunk", ()):
+            relation = event["content"].get("m.relates_to", {}).get("rel_type")
+            is_message = event["type"] in ("m.room.message", "m.room.encrypted")
+            if event["sender"] == self.user_id and is_message and relation != "m.replace":
+                return str(event["event_id"])
+        return ""
 
     def asked(self, person: MatrixUser, room: str, text: str) -> "MatrixGoal":
         """A goal that a person asks for in the main timeline; its thread is the message's."""
@@ -68,7 +80,7 @@ def matrix_bot(
     reached: dict[str, object] = {
         "base_url": api.url, "api_key": api.key, "secret_key_file": key, "sandbox": "bubblewrap",
     }  # fmt: skip
-    return MatrixBot(state, {**reached, **SHARED, **settings}, COMMAND, user=user)
+    return MatrixBot(state, {**reached, **SHARED, **settings}, COMMAND, server=server, user=user)
 
 
 def log_bot_in(state: Path, key: Path, url: str, user: Account) -> None:
@@ -134,9 +146,12 @@ class MatrixGoal:
         return found[0]
 
     def until(self, state: str, timeout_s: float = GOAL_S) -> Goal:
-        """Wait until its goal is in a state, and all that follows from it is posted."""
+        """Wait until its goal is in a state, and all that follows is posted and has come to them."""
         self.until_true(lambda look: look.goal.state == state, timeout_s, f"be {state}")
         self.bot.ask(do="settle")
+        newest = self.bot.newest_message(self.room)
+        known = self.person.seen.setdefault(self.room, {})
+        self.person.until(lambda: newest in ("", *known), GOAL_S, self.story)
         return self.look().goal
 
     def until_true(

@@ -97,7 +97,9 @@ async def test_a_model_that_is_not_found_holds_up_that_model_alone() -> None:
         claude(api, on_trouble=told.append) as model,
     ):
         lost = asyncio.create_task(model.call(asked(model="claude-misspelt")))
-        await asyncio.sleep(0.2)
+        async with asyncio.timeout(10):
+            while not told:
+                await asyncio.sleep(0.01)
         found = await model.call(asked())
         is_waiting = not lost.done()
         lost.cancel()
