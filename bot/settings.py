@@ -39,6 +39,7 @@ from bot.goals.limits import (
     Limits,
 )
 from bot.goals.money import NANO, Budget
+from bot.settings_hands import HandSettings
 from bot.settings_networks import NetworkSettings
 from bot.settings_sources import (
     FILE_NAME,
@@ -68,7 +69,7 @@ from bot.settings_values import (
 DAY_S: Final = 86_400
 
 
-class Settings(NetworkSettings):
+class Settings(HandSettings, NetworkSettings):
     """What an operator may set. Frozen: a change takes a restart."""
 
     model_config = SettingsConfigDict(
@@ -198,10 +199,6 @@ class Settings(NetworkSettings):
         gt=0,
         le=MOST_DAYS,
         description="Days that workspaces live after their goal ended.",
-    )
-    sandbox: Literal["bubblewrap", "none"] = Field(
-        default="bubblewrap",
-        description="Where tools run. `none` runs them unconfined, and says so for as long.",
     )
     tool_timeout_s: float = Field(default=120.0, gt=0, le=600, description="Time of one command.")
     audit_timeout_s: float = Field(

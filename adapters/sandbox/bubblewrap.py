@@ -24,7 +24,7 @@ from adapters.sandbox.resting import Resting
 from adapters.sandbox.session import ConfinedSession, Pool
 from adapters.sandbox.workspace import folder_of
 from bot.errors import NoSandbox
-from bot.ports.sandbox import Profile, Session
+from bot.ports.sandbox import Access, Line, Session
 
 _PROBE_S = 20.0
 _CHECK = ".check-"
@@ -96,39 +96,39 @@ class Bubblewrap:
                 "Look whether bash is installed in /usr/bin."
             )
 
-    async def open(self, workspace: str, profile: Profile) -> Session:
+    async def open(self, workspace: str, access: Access, line: Line | None = None) -> Session:
         """As in the port."""
         if self._resting is None:
-            return await self._begun(workspace, profile)
-        place = workspace, profile
+            return await self._begun(workspace, access)
+        place = workspace, access
         rested = self._resting.take(place)
         if rested is not None:
             return rested
-        return self._resting.hold(place, await self._begun(workspace, profile))
+        return self._resting.hold(place, await self._begun(workspace, access))
 
     async def close(self) -> None:
         """End the processes that rest. Sessions that are open stay."""
         if self._resting is not None:
             await self._resting.close()
 
-    async def _begun(self, workspace: str, profile: Profile) -> ConfinedSession:
+    async def _begun(self, workspace: str, access: Access) -> ConfinedSession:
         folder = folder_of(self._workspaces, workspace)
         wall = self._built()
 
         async def start() -> Channel:
-            return await self._start(wall, str(folder), profile)
+            return await self._start(wall, str(folder), access)
 
         session = ConfinedSession(start, self._pool, self._limits)
         await session.begin()
         return session
 
-    async def _start(self, wall: Wall, folder: str, profile: Profile) -> Channel:
+    async def _start(self, wall: Wall, folder: str, access: Access) -> Channel:
         files = synthesized_files()
         filter_fd = in_memory(self._filter) if self._filter else None
         fds = [*files.values(), *([] if filter_fd is None else [filter_fd])]
         try:
             return await Channel.start(
-                wall.arguments(folder, profile, files, filter_fd),
+                wall.arguments(folder, access, files, filter_fd),
                 heartbeat_s=self._limits.heartbeat_s,
                 pass_fds=fds,
                 explain=_explained,

@@ -2,7 +2,7 @@
 What a confined process can see, as arguments for bubblewrap.
 
 Rule 1: nothing is visible that is not named here; no folder of the host is writable but the
-        workspace, and that only where the profile says so.
+        workspace, and that only where the access says so.
 Rule 2: the server is pid 1 of its namespace: nothing inside can kill, stop or outlive it.
 Rule 3: the environment is made new; nothing of the bot's is passed on.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.sandbox.inside.limits import Limits
-from bot.ports.sandbox import Profile
+from bot.ports.sandbox import Access
 
 UID = 65534
 """Inside, whoever runs the bot is `nobody`; bubblewrap maps it to that user and to no other."""
@@ -76,7 +76,7 @@ class Wall:
     """This bubblewrap knows --disable-userns (0.8)."""
 
     def arguments(
-        self, workspace: str, profile: Profile, files: Mapping[str, int], filter_fd: int | None
+        self, workspace: str, access: Access, files: Mapping[str, int], filter_fd: int | None
     ) -> list[str]:
         """The command line: `files` are descriptors by place, `filter_fd` a seccomp program."""
         command = [
@@ -89,7 +89,7 @@ class Wall:
         for place, fd in files.items():
             command += ["--perms", "0444", "--ro-bind-data", str(fd), place]
         command += self._private()
-        bind = "--bind" if profile == "workspace" else "--ro-bind"
+        bind = "--bind" if access == "workspace" else "--ro-bind"
         command += [bind, workspace, WORKSPACE]
         for folder in self.hidden:
             if _is_below(folder, (*_SYSTEM, self.python.prefix)) and os.path.isdir(folder):
@@ -100,7 +100,7 @@ class Wall:
         command += ["--chdir", WORKSPACE]
         if filter_fd is not None:
             command += ["--seccomp", str(filter_fd)]
-        return [*command, "--", self.python.executable, *self._server(profile)]
+        return [*command, "--", self.python.executable, *self._server(access)]
 
     def _namespaces(self) -> list[str]:
         forbidden = ["--disable-userns"] if self.forbids_namespaces else []
@@ -151,9 +151,9 @@ class Wall:
             *("--size", size, "--tmpfs", _TMP),
         ]
 
-    def _server(self, profile: Profile) -> list[str]:
+    def _server(self, access: Access) -> list[str]:
         settings = server_settings(
-            WORKSPACE, f"{_TMP}/.shell", self.limits, is_writable=profile == "workspace"
+            WORKSPACE, f"{_TMP}/.shell", self.limits, is_writable=access == "workspace"
         )
         return ["-I", "-S", "-c", _START, settings]
 

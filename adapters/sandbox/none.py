@@ -16,7 +16,7 @@ from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.session import ConfinedSession, Pool
 from adapters.sandbox.workspace import folder_of
 from bot.errors import NoSandbox
-from bot.ports.sandbox import Profile, Session
+from bot.ports.sandbox import Access, Line, Session
 
 _START = (
     "import sys; sys.path.insert(0, sys.argv.pop()); "
@@ -48,13 +48,13 @@ class Unconfined:
         if shutil.which("bash", path=_path()) is None:
             raise NoSandbox("There is no bash on PATH. Install it.")
 
-    async def open(self, workspace: str, profile: Profile) -> Session:
+    async def open(self, workspace: str, access: Access, line: Line | None = None) -> Session:
         """As in the port; `read_only` cannot be kept without a sandbox and is refused.
 
         Raises:
-            NoSandbox: it cannot be started, or the profile is `read_only`.
+            NoSandbox: it cannot be started, or the access is `read_only`.
         """
-        if profile == "read_only":
+        if access == "read_only":
             raise NoSandbox(
                 "Without a sandbox nothing can be made read-only, so no tools run here. "
                 "Set HEADWAY_SANDBOX=bubblewrap."

@@ -14,9 +14,9 @@ from typing import Any
 
 from adapters.sandbox.session import ConfinedSession
 from bot.errors import NoSandbox
-from bot.ports.sandbox import Outcome, Profile
+from bot.ports.sandbox import Access, Outcome
 
-Place = tuple[str, Profile]
+Place = tuple[str, Access]
 """A workspace's name, and how it is seen."""
 
 

@@ -14,9 +14,11 @@ from adapters.store.statements import Statement, Writes
 from bot.goals.events import ObjectiveEdited
 from bot.goals.goal import ACTIVE, Decision, Goal
 from bot.goals.instructions import (
+    Allow,
     Checkpoint,
     CloseDecision,
     CloseWait,
+    DropPosts,
     Instruction,
     OpenDecision,
     OpenWait,
@@ -70,9 +72,12 @@ def say(
             case Checkpoint(turn):
                 writes.add(
                     queries.INSERT_CHECKPOINT, goal=goal.id, seq=entry.seq, turn=turn, at=at,
-                    tree="", data=codec.dump_goal(goal),
+                    tree="", data=codec.dump_goal(goal), tasks="[]",
                 )  # fmt: skip
-            case StopTurn():
+            case DropPosts():
+                writes.add(queries.DROP_POSTS, of_goal=goal.id, state="superseded")
+            case Allow() | StopTurn():
+                # A standing permission is a row of `adapters.store.permissions`, which knows the room.
                 pass
     has_ended = goal.is_final and before is not None and not before.is_final
     if isinstance(entry.event, ObjectiveEdited):
@@ -161,6 +166,8 @@ def _open_decision(writes: Writes, goal: Goal, decision: Decision, at: float) ->
         closed_at=None,
         by="",
         answer="",
+        call=decision.call,
+        scope="",
     )
 
 
@@ -170,7 +177,7 @@ def _close_decision(
     of = {"of_goal": goal.id, "of_id": closed.decision}
     writes.add(
         queries.CLOSE_DECISION, **of, state=closed.how, closed_at=at, by=closed.by,
-        answer=closed.answer,
+        answer=closed.answer, scope=closed.scope,
     )  # fmt: skip
     decision = before.decision if before is not None else None
     if decision is not None and decision.id == closed.decision:

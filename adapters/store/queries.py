@@ -174,7 +174,9 @@ _OF_DECISION: Final = (
 OPEN_DECISION: Final = upsert(
     into(DECISION), ("goal", "id"), "number", "expires_at", "state", "opened_at", "closed_at"
 )
-CLOSE_DECISION: Final = set_in(DECISION, "state", "closed_at", "by", "answer").where(*_OF_DECISION)
+CLOSE_DECISION: Final = set_in(DECISION, "state", "closed_at", "by", "answer", "scope").where(
+    *_OF_DECISION
+)
 MOVE_DECISION: Final = set_in(DECISION, "expires_at", "reminded", "answered").where(*_OF_DECISION)
 
 INSERT_CHECKPOINT: Final = into(CHECKPOINT)
@@ -212,6 +214,12 @@ INSERT_ROOT_EDIT: Final = (
     insert(OUTBOX).from_select(list(_CARD), _card.where(_of_root)).on_conflict_do_nothing()
 )
 """The edit of the first message of a goal's thread, if that is one of ours."""
+
+DROP_POSTS: Final = set_in(OUTBOX, "state").where(
+    OUTBOX.c.goal == bindparam("of_goal"),
+    text("outbox.state = 'pending' AND outbox.kind NOT IN ('status', 'card', 'removal')"),
+)
+"""What of a goal was not sent, but for its status and the end of its cards."""
 
 _shown: Final = OUTBOX.alias("shown")
 SUPERSEDE_STATUS: Final = set_in(OUTBOX, "state").where(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-HEAD: Final = "0004"
+HEAD: Final = "0005"
 """The revision of the tables in `adapters.store.tables`."""
 
 VERSION_SQL: Final = "SELECT version_num FROM alembic_version"

@@ -21,6 +21,7 @@ from bot.goals.events import (
     DecisionReminded,
     FileShared,
     GatesRan,
+    GatesSet,
     GoalOpened,
     HoldEnded,
     MessageReceived,
@@ -29,7 +30,9 @@ from bot.goals.events import (
     OwnerChanged,
     OwnerLost,
     Paused,
+    ProfileSet,
     Resumed,
+    Rewound,
     RoomWasLost,
     Stopped,
     TasksPlanned,
@@ -42,6 +45,7 @@ from bot.goals.events import (
     WaitAsked,
     WaitChecked,
     WaitFired,
+    WorkspaceRestored,
 )
 from bot.goals.goal import Goal
 from bot.goals.machine import Entry
@@ -86,7 +90,8 @@ def follow(writes: Writes, goal: Goal, entry: Entry) -> None:
             | NoteLeft() | Compacted() | MessageReceived() | GatesRan() | WaitFired() | WaitChecked()
             | DecisionAnswered() | DecisionExpired() | DecisionReminded() | Paused() | Stopped()
             | Resumed() | Cancelled() | ObjectiveEdited() | BudgetSet() | OwnerLost() | HoldEnded()
-            | CapReached() | Undone() | RoomWasLost() | FileShared()
+            | CapReached() | Undone() | RoomWasLost() | FileShared() | ProfileSet() | GatesSet()
+            | Rewound() | WorkspaceRestored()
         ):  # fmt: skip
             pass
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import Any
 
 from bot.errors import NoSandbox
-from bot.ports.sandbox import Outcome, Profile, Sandbox, Session
+from bot.ports.sandbox import Access, Outcome, Sandbox, Session
 
 GRACE_S = 5.0
 """A command's own limit ends it before the call's."""
@@ -18,8 +18,8 @@ GRACE_S = 5.0
 class Hands:
     """The session of one turn over its workspace."""
 
-    def __init__(self, sandbox: Sandbox | None, workspace: str, profile: Profile) -> None:
-        self._sandbox, self._workspace, self._profile = sandbox, workspace, profile
+    def __init__(self, sandbox: Sandbox | None, workspace: str, access: Access) -> None:
+        self._sandbox, self._workspace, self._access = sandbox, workspace, access
         self._session: Session | None = None
         self._opening = asyncio.Lock()
 
@@ -52,7 +52,7 @@ class Hands:
 
         Raises: as `Session.put`.
         """
-        if self._profile == "workspace":
+        if self._access == "workspace":
             return await (await self._opened()).put(path, hash, pieces)
         if self._sandbox is None:
             raise _absent()
@@ -78,7 +78,7 @@ class Hands:
             raise _absent()
         async with self._opening:
             if self._session is None:
-                self._session = await self._sandbox.open(self._workspace, self._profile)
+                self._session = await self._sandbox.open(self._workspace, self._access)
             return self._session
 
 

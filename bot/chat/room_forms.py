@@ -17,7 +17,7 @@ from bot.chat.room_words import OPEN, read_value, value_text
 from bot.errors import BadInput
 from bot.ports.chat import Place
 from bot.ports.people import Answer, Note
-from bot.ports.room_settings import KEYS, KINDS, MENTIONS, Kept, Setting
+from bot.ports.room_settings import CHOICES, KEYS, KINDS, Kept, Setting
 from bot.ports.windows import Input, Window
 
 SHOWN: Final = tuple(key for key in KEYS if key != "reactions")
@@ -92,7 +92,7 @@ class RoomForms:
         shown = "" if value is None else value_text(value, texts)
         now = value_text(getattr(self._desk.allow_list.settings(place), key), texts)
         hint = texts("window.setting.hint", help=texts(f"room.{key}"), now=now)
-        words = MENTIONS if key == "mention" else ("on", "off") if KINDS[key] is bool else ()
+        words = CHOICES.get(key) or (("on", "off") if KINDS[key] is bool else ())
         if not words:
             return Input(key, key, "line", shown, VALUE_MOST, hint, is_optional=True)
         options = ((OPEN, texts("room.default")), *((word, word) for word in words))

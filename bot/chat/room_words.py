@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from bot.chat.texts import Texts
 from bot.errors import BadInput
 from bot.goals.limits import MOST_DAYS, MOST_USD
-from bot.ports.room_settings import KEYS, KINDS, MENTIONS, Setting
+from bot.ports.room_settings import CHOICES, KEYS, KINDS, Setting
 
 ALIASES: Final = {"budget": "budget_usd", "caps": "cap_usd", "cap": "cap_usd", "texts": "retention_days",
                   "workspaces": "workspace_days", "live": "cap_live_goals"}  # fmt: skip
@@ -87,10 +87,10 @@ def _switch(key: str, text: str, texts: Texts) -> bool:
 
 
 def _word(key: str, text: str, texts: Texts) -> str:
-    if key == "mention":
-        if text.lower() in MENTIONS:
+    if key in CHOICES:
+        if text.lower() in CHOICES[key]:
             return text.lower()
-        fits = texts("list_of").join(MENTIONS)
+        fits = texts("list_of").join(CHOICES[key])
         raise BadInput(texts("bad.value", key=key, value=text, fits=fits))
     if key == "zone":
         try:

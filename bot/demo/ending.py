@@ -14,7 +14,7 @@ from bot.demo.story import Story
 from bot.goals.goal import Goal, State
 from bot.goals.machine import Entry, replay
 from bot.goals.money import NANO
-from bot.ports.sandbox import Profile, Sandbox
+from bot.ports.sandbox import Access, Sandbox
 
 REPORT: Final = "report.md"
 READ_S: Final = 20.0
@@ -97,8 +97,8 @@ async def report_of(sandbox: Sandbox, workspace: str, *, confined: bool) -> tupl
     Raises:
         NoSandbox: it cannot be looked for.
     """
-    profile: Profile = "read_only" if confined else "workspace"
-    session = await sandbox.open(workspace, profile)
+    access: Access = "read_only" if confined else "workspace"
+    session = await sandbox.open(workspace, access)
     try:
         found = await session.call("glob", {"pattern": f"**/{REPORT}"}, timeout_s=READ_S)
         paths = [line.strip() for line in found.text.splitlines() if line.strip().endswith(REPORT)]

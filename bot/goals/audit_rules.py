@@ -12,7 +12,10 @@ from bot.goals.turn_rules import wrap_up
 def gates_ran(goal: Goal, event: GatesRan, limits: Limits) -> Moved:
     """Checks that cannot run have failed; three times in a row they block."""
     breaks = goal.gate_breaks + 1 if event.broken else 0
-    counted = replace(goal, gate_breaks=breaks)
+    # A gate that passes now and failed before is progress, which adds a continuation.
+    mended = any(name not in event.failing for name in goal.failing)
+    allowance = min(goal.allowance + mended, max(limits.continuations_most, goal.allowance))
+    counted = replace(goal, gate_breaks=breaks, failing=event.failing, allowance=allowance)
     if breaks >= limits.gate_breaks:
         return block(counted, f"gate:{event.broken[0]}")
     return Moved(counted, "gates_ran")

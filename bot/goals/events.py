@@ -5,18 +5,30 @@ Everything that can happen to a goal: a closed union, past tense.
 hashes, people are person ids.
 """
 
-# ruff: noqa: PLC0414 - the events of calls are part of this union, and imported from here.
+# ruff: noqa: PLC0414 - events of other modules are part of this union, and imported from here.
 
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from bot.goals.ask_events import DecisionAnswered as DecisionAnswered
+from bot.goals.ask_events import DecisionAsked as DecisionAsked
+from bot.goals.ask_events import DecisionExpired as DecisionExpired
+from bot.goals.ask_events import DecisionReminded as DecisionReminded
+from bot.goals.ask_events import WaitAsked as WaitAsked
+from bot.goals.ask_events import WaitChecked as WaitChecked
+from bot.goals.ask_events import WaitFired as WaitFired
 from bot.goals.call_events import CallLost as CallLost
 from bot.goals.call_events import CallReleased as CallReleased
 from bot.goals.call_events import CallRole as CallRole
 from bot.goals.call_events import CallSettled as CallSettled
 from bot.goals.call_events import CallStarted as CallStarted
 from bot.goals.call_events import CapReached as CapReached
-from bot.goals.goal import DecisionKind, Wait
+from bot.goals.goal import Wait
+from bot.goals.hand_events import GatesSet as GatesSet
+from bot.goals.hand_events import ProfileSet as ProfileSet
+from bot.goals.hand_events import Rewound as Rewound
+from bot.goals.hand_events import WorkspaceRestored as WorkspaceRestored
+from bot.goals.hands import GateLine
 from bot.goals.money import Budget
 
 Effects = Literal["none", "workspace", "external", "conversation"]
@@ -40,6 +52,15 @@ class GoalOpened:
     """The goal that this one goes on with, when its owner said it was not done."""
     queued: str = ""
     """Which limit of live goals is reached, such as `person:3`: set by the store."""
+    profile: str = ""
+    plan_first: bool = False
+    unattended: bool = False
+    gates: tuple[GateLine, ...] = ()
+    forks: str = ""
+    """The goal whose copy it is, up to that one's journal entry `fork_seq`; `restore`: its files."""
+    fork_seq: int = 0
+    restore: str = ""
+    plan: str = ""
     at: float = 0.0
 
 
@@ -65,6 +86,8 @@ class ToolStarted:
     name: str
     effects: Effects
     at: float = 0.0
+    allowed: str = ""
+    """Why it may run: `profile`, `rule`, `once:DECISION`, `goal:DECISION`, `always:PERMISSION`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +99,6 @@ class ToolEnded:
     content: str
     touched: bool = False
     changed: bool = False
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class WaitAsked:
-    """The agent asked to be parked; it takes effect when the turn ends."""
-
-    wait: Wait
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionAsked:
-    """The agent asked a person. An approval suspends the turn at once; others when it ends."""
-
-    decision: str
-    kind: DecisionKind
-    text: str
-    tool_use: str
     at: float = 0.0
 
 
@@ -205,51 +209,6 @@ class AuditFailed:
     turn: int
     messages: int
     failure: str
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class WaitFired:
-    """What the goal waited for came, or its back-stop did."""
-
-    wait: str
-    why: str
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class WaitChecked:
-    """A probe ran and was quiet; look again at `next_at`."""
-
-    wait: str
-    next_at: float
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionAnswered:
-    """A person who may answered. `accepted` is for approvals, plans and sign-offs."""
-
-    decision: str
-    by: str
-    answer: str
-    accepted: bool = True
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionExpired:
-    """Nobody answered in time."""
-
-    decision: str
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionReminded:
-    """Half of the time is gone: one reminder."""
-
-    decision: str
     at: float = 0.0
 
 
@@ -386,6 +345,10 @@ Event = (
     | OwnerLost
     | RoomWasLost
     | HoldEnded
+    | ProfileSet
+    | GatesSet
+    | Rewound
+    | WorkspaceRestored
 )
 
 EVENTS: tuple[type[Event], ...] = get_args(Event)
@@ -396,5 +359,6 @@ BOOKINGS = (CallSettled, CallReleased, CallLost)
 WORKERS = (
     TurnStarted, TurnResumed, CallStarted, CapReached, ToolStarted, ToolEnded, WaitAsked, NoteLeft,
     DecisionAsked, TasksPlanned, FileShared, Compacted, TurnEnded, GatesRan, Audited, AuditFailed,
+    WorkspaceRestored,
 )  # fmt: skip
 """Written under a lease; the rest is written by people, timers and the store."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from bot.goals.hands import GateLine, Grant
 from bot.goals.limits import DEFAULT_BUDGET
 from bot.goals.money import Budget, Ledger
 
@@ -72,6 +73,14 @@ class Decision:
     """The call it is about: its id for `ask_person`, the suspended call for an approval."""
     reminded: bool = False
     answered: bool = False
+    accepted: bool = False
+    """Of one that is answered: it was a yes."""
+    edits: bool = False
+    """Of a plan that was answered: what is to be changed was said."""
+    call: str = ""
+    """Of an approval: sha256 hex of the exact call, as `bot.tools.calls.call_hash` has it."""
+    grant: Grant | None = None
+    """Of an approval: what may be allowed for the goal or the room; None: this call alone."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +161,26 @@ class Goal:
     wrapping_up: bool = False
     tasks_open: int = 0
     tasks_done: int = 0
+    # Hands.
+    profile: str = ""
+    """What its tools may do, where a person said so; empty: as the room has it."""
+    unattended: bool = False
+    """No person began it: nobody is expected to answer."""
+    planning: bool = False
+    """Turns only look, until a person approves a plan."""
+    plan: str = ""
+    """Content hash of the approved plan."""
+    grants: tuple[Grant, ...] = ()
+    """What people allowed for this goal beyond its profile."""
+    gates: tuple[GateLine, ...] = ()
+    gates_made: int = 0
+    failing: tuple[str, ...] = ()
+    """Names of the gates that failed when they ran last."""
+    restore: str = ""
+    """The snapshot that its workspace has to be put back to before its next turn."""
+    forks: str = ""
+    """The goal that this one is a copy of, up to that one's journal entry `fork_seq`."""
+    fork_seq: int = 0
 
     @property
     def is_final(self) -> bool:

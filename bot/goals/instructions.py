@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bot.goals.goal import Decision, Wait
+from bot.goals.hands import Grant
 
 PostKind = Literal[
     "decision", "reminder", "blocked", "over_budget", "complete", "answer", "file", "notice"
@@ -69,6 +70,21 @@ class CloseDecision:
     by: str = ""
     answer: str = ""
     """Content hash of the answer."""
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """A standing permission of the goal's room: what a decision offered, given by a person."""
+
+    grant: Grant
+    by: str
+    decision: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropPosts:
+    """What has not been sent of the goal is superseded, but for its status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,5 +110,7 @@ Instruction = (
     | OpenDecision
     | CloseDecision
     | Checkpoint
+    | Allow
+    | DropPosts
     | StopTurn
 )

@@ -16,6 +16,8 @@ from typing import Any, Final
 from bot.errors import IllegalMove
 from bot.goals import audit_rules as audit
 from bot.goals import cap_rules as cap
+from bot.goals import decision_rules as decision
+from bot.goals import hand_rules as hands
 from bot.goals import people_rules as people
 from bot.goals import room_rules as room
 from bot.goals import turn_rules as turn
@@ -39,6 +41,7 @@ from bot.goals.events import (
     Event,
     FileShared,
     GatesRan,
+    GatesSet,
     GoalOpened,
     HoldEnded,
     MessageReceived,
@@ -47,7 +50,9 @@ from bot.goals.events import (
     OwnerChanged,
     OwnerLost,
     Paused,
+    ProfileSet,
     Resumed,
+    Rewound,
     RoomWasLost,
     Stopped,
     TasksPlanned,
@@ -60,6 +65,7 @@ from bot.goals.events import (
     WaitAsked,
     WaitChecked,
     WaitFired,
+    WorkspaceRestored,
 )
 from bot.goals.goal import Goal, State
 from bot.goals.instructions import Instruction, ShowStatus
@@ -75,6 +81,9 @@ _FINAL: Final[dict[type[Event], Rule]] = {
     ObjectiveEdited: refuse("final"),
     BudgetSet: refuse("final"),
     OwnerChanged: refuse("final"),
+    ProfileSet: refuse("final"),
+    GatesSet: refuse("final"),
+    Rewound: refuse("final"),
     MessageReceived: refuse("ordinary"),
     DecisionAnswered: refuse("too_late"),
     TurnEnded: turn.turn_ended_elsewhere,
@@ -106,6 +115,7 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
         NoteLeft: turn.note_left,
         FileShared: turn.file_shared,
         Compacted: turn.kept,
+        WorkspaceRestored: hands.workspace_restored,
         TurnEnded: turn.turn_ended,
         MessageReceived: people.message_held,
         OwnerLost: people.owner_lost,
@@ -144,13 +154,13 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
         ObjectiveEdited: people.edited_parked,
     },
     State.DECIDING: {
-        DecisionAnswered: people.decision_answered,
-        DecisionExpired: people.decision_expired,
-        DecisionReminded: people.decision_reminded,
-        HoldEnded: people.hold_ended,
+        DecisionAnswered: decision.decision_answered,
+        DecisionExpired: decision.decision_expired,
+        DecisionReminded: decision.decision_reminded,
+        HoldEnded: decision.hold_ended,
         ToolStarted: noted,
         ToolEnded: turn.tool_ended,
-        MessageReceived: people.message_held,
+        MessageReceived: decision.message_to_deciding,
         OwnerLost: people.owner_lost,
         RoomWasLost: room.room_lost,
         Paused: people.paused,
@@ -160,7 +170,7 @@ _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
     },
     State.PAUSED: {
         WaitFired: people.wait_fired_while_paused,
-        DecisionAnswered: people.decision_answered_while_paused,
+        DecisionAnswered: decision.decision_answered_while_paused,
         TurnEnded: turn.turn_ended_elsewhere,
         ToolEnded: turn.tool_ended,
         MessageReceived: refuse("ordinary"),
@@ -200,6 +210,9 @@ _EVERYWHERE: Final[dict[type[Event], Rule]] = {
     Undone: room.undone,
     BudgetSet: people.budget_set,
     OwnerChanged: people.owner_changed,
+    ProfileSet: hands.profile_set,
+    GatesSet: hands.gates_set,
+    Rewound: hands.rewound,
     DecisionAnswered: refuse("too_late"),
 }
 """Cells that are the same in every state that does not say otherwise."""
@@ -240,6 +253,15 @@ def open_goal(event: GoalOpened, limits: Limits = LIMITS) -> Moved:
         opened_at=event.at,
         due_at=event.at,
         allowance=limits.continuations,
+        profile=event.profile,
+        unattended=event.unattended,
+        planning=event.plan_first and event.kind == "goal",
+        plan=event.plan,
+        gates=event.gates,
+        gates_made=max((gate.number for gate in event.gates), default=0),
+        forks=event.forks,
+        fork_seq=event.fork_seq,
+        restore=event.restore,
     )
     if event.queued:
         return cap.queued(goal, event)

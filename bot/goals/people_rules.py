@@ -8,10 +8,6 @@ from bot.goals.copying import replace
 from bot.goals.events import (
     BudgetSet,
     Cancelled,
-    DecisionAnswered,
-    DecisionExpired,
-    DecisionReminded,
-    HoldEnded,
     MessageReceived,
     ObjectiveEdited,
     OwnerChanged,
@@ -22,13 +18,10 @@ from bot.goals.events import (
     WaitChecked,
     WaitFired,
 )
-from bot.goals.goal import Decision, Goal, Opening, State, Wait
+from bot.goals.goal import Goal, Opening, State, Wait
 from bot.goals.instructions import (
-    Checkpoint,
-    CloseDecision,
     CloseWait,
     Instruction,
-    Post,
     ShowStatus,
     StopTurn,
 )
@@ -36,9 +29,9 @@ from bot.goals.limits import Limits
 from bot.goals.money import left_nano_usd, left_tokens
 from bot.goals.rules import (
     Moved,
-    block,
     decision_due,
     fresh,
+    plan_answered,
     ready,
     same_turn,
     settled,
@@ -49,12 +42,12 @@ from bot.goals.turn_rules import wrap_up_died
 
 def message_held(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
     """It enters before the next model call; should the turn end first, it opens the next one."""
-    return Moved(_counted(goal, event), "steering")
+    return Moved(counted(goal, event), "steering")
 
 
 def message_to_ready(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
     """It opens the turn that is due; a first turn keeps its objective, a wrap-up its purpose."""
-    heard = _counted(goal, event)
+    heard = counted(goal, event)
     if goal.opening in ("objective", "wrap_up"):
         return Moved(heard, "steering")
     return Moved(replace(heard, opening="message"), "message_opens")
@@ -62,25 +55,25 @@ def message_to_ready(goal: Goal, event: MessageReceived, limits: Limits) -> Move
 
 def message_to_audit(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
     """The verdict under way is dropped."""
-    return Moved(ready(_counted(goal, event), event.at, "message"), "verdict_dropped")
+    return Moved(ready(counted(goal, event), event.at, "message"), "verdict_dropped")
 
 
 def message_to_parked(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
     """It ends the wait; one that waited for a message has got it. A cap or a slot goes on."""
     wait = goal.wait
     if wait is not None and wait.is_held:
-        return Moved(_counted(goal, event), "steering")
+        return Moved(counted(goal, event), "steering")
     how: Literal["fired", "withdrawn"] = (
         "fired" if wait is not None and wait.kind == "message" else "withdrawn"
     )
     gone = () if wait is None else (CloseWait(wait.id, how),)
-    heard = ready(replace(_counted(goal, event), wait=None), event.at, "message")
-    return Moved(_something_new(heard), f"wait_{how}", (*gone, ShowStatus()))
+    heard = ready(replace(counted(goal, event), wait=None), event.at, "message")
+    return Moved(something_new(heard), f"wait_{how}", (*gone, ShowStatus()))
 
 
 def message_to_blocked(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
     """It resumes the goal, with a fresh allowance."""
-    heard = ready(fresh(_counted(goal, event), limits), event.at, "message")
+    heard = ready(fresh(counted(goal, event), limits), event.at, "message")
     return Moved(heard, "message_resumes", (ShowStatus(),))
 
 
@@ -108,64 +101,6 @@ def wait_checked(goal: Goal, event: WaitChecked, limits: Limits) -> Moved:
     if goal.wait is None or goal.wait.id != event.wait:
         raise IllegalMove(f"Goal {goal.id} does not wait for {event.wait}.")
     return Moved(replace(goal, due_at=min(event.next_at, goal.wait.until)), "wait_checked")
-
-
-def decision_answered(goal: Goal, event: DecisionAnswered, limits: Limits) -> Moved:
-    """The first answer wins; an approval's turn goes on, a sign-off goes to the audit."""
-    decision = _open_decision(goal, event)
-    closed = CloseDecision(decision.id, "answered", event.by, event.answer)
-    told = _something_new(replace(goal, last_message_at=event.at))
-    if decision.kind == "approval":
-        return Moved(same_turn(told, event.at), "approval_answered", (closed, ShowStatus()))
-    told = replace(told, decision=None)
-    if decision.kind == "sign_off" and event.accepted and not goal.has_unread:
-        signed = replace(told, state=State.AUDITING, due_at=event.at, reason="signed_off")
-        return Moved(signed, "signed_off", (closed, ShowStatus()))
-    answered = ready(told, event.at, "answer")
-    if decision.kind == "plan" and event.accepted:
-        return Moved(answered, "plan_accepted", (closed, Checkpoint(goal.turn), ShowStatus()))
-    return Moved(answered, "answered", (closed, ShowStatus()))
-
-
-def decision_answered_while_paused(goal: Goal, event: DecisionAnswered, limits: Limits) -> Moved:
-    """Stored; it counts at resume."""
-    decision = _open_decision(goal, event)
-    stored = replace(goal, decision=replace(decision, answered=True))
-    closed = CloseDecision(decision.id, "answered", event.by, event.answer)
-    return Moved(stored, "answer_stored", (closed,))
-
-
-def decision_expired(goal: Goal, event: DecisionExpired, limits: Limits) -> Moved:
-    """An approval expires as no; nothing else is ever answered for a person."""
-    decision = goal.decision
-    if decision is None or decision.id != event.decision:
-        raise IllegalMove(f"Goal {goal.id} has no open decision {event.decision}.")
-    closed = CloseDecision(decision.id, "expired")
-    if decision.kind == "approval":
-        return Moved(same_turn(goal, event.at), "approval_expired", (closed, ShowStatus()))
-    blocked = block(replace(goal, decision=None), "no_answer")
-    return replace(blocked, instructions=(closed, *blocked.instructions))
-
-
-def decision_reminded(goal: Goal, event: DecisionReminded, limits: Limits) -> Moved:
-    """One reminder, at half time."""
-    decision = goal.decision
-    if decision is None or decision.id != event.decision or decision.reminded:
-        raise IllegalMove(f"Goal {goal.id} has no decision {event.decision} to be reminded of.")
-    reminded = replace(decision, reminded=True)
-    post = Post("reminder", f"reminder:{decision.number}", decision.kind, decision.text)
-    told = replace(goal, decision=reminded, due_at=decision_due(reminded, event.at))
-    return Moved(told, "reminded", (post,))
-
-
-def hold_ended(goal: Goal, event: HoldEnded, limits: Limits) -> Moved:
-    """The clock of the open decision stood for as long."""
-    decision = goal.decision
-    if decision is None:
-        raise IllegalMove(f"Goal {goal.id} has no open decision whose clock could have stood.")
-    later = replace(decision, expires_at=decision.expires_at + event.held_s)
-    due = event.at if goal.due_at is None else goal.due_at + event.held_s
-    return Moved(replace(goal, decision=later, due_at=due), "hold_ended")
 
 
 def paused(goal: Goal, event: Paused, limits: Limits) -> Moved:
@@ -215,6 +150,8 @@ def resumed_paused(goal: Goal, event: Resumed, limits: Limits) -> Moved:
         return Moved(same_turn(goal, event.at), "approval_counts", (ShowStatus(),))
     if goal.decision is not None:
         told = replace(goal, decision=None)
+        if goal.decision.kind == "plan":
+            return plan_answered(told, goal.decision, event.at)
         return Moved(ready(told, event.at, "answer"), "answer_counts", (ShowStatus(),))
     if goal.wait is not None:
         return _resumed_wait(goal, event)
@@ -321,17 +258,19 @@ def rest(goal: Goal, by: str, at: float, reason: str) -> Goal:
     return replace(settled(kept, State.PAUSED, reason), by=by, paused_at=since)
 
 
-def _counted(goal: Goal, event: MessageReceived) -> Goal:
+def counted(goal: Goal, event: MessageReceived) -> Goal:
+    """The goal with one message more."""
     return replace(goal, messages=goal.messages + 1, last_message_at=event.at)
 
 
-def _something_new(goal: Goal) -> Goal:
+def something_new(goal: Goal) -> Goal:
+    """The goal free to wait again for what it has waited for."""
     return replace(goal, parkings=0, parked_ref="")
 
 
 def _revised(goal: Goal, event: ObjectiveEdited) -> Goal:
     return replace(
-        _something_new(goal),
+        something_new(goal),
         revision=goal.revision + 1,
         objective=event.objective,
         questions=(),
@@ -361,10 +300,3 @@ def _resumed_held(goal: Goal, wait: Wait, event: Resumed) -> Moved:
     reason = f"{wait.kind}:{wait.ref}"
     waits = replace(goal, state=State.WAITING, due_at=due, paused_at=None, reason=reason)
     return Moved(waits, "wait_open", (ShowStatus(),))
-
-
-def _open_decision(goal: Goal, event: DecisionAnswered) -> Decision:
-    decision = goal.decision
-    if decision is None or decision.id != event.decision or decision.answered:
-        raise Refused("That decision is no longer open.", code="too_late")
-    return decision

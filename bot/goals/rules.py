@@ -15,6 +15,7 @@ from bot.errors import IllegalMove, Refused
 from bot.goals.copying import replace
 from bot.goals.goal import Decision, Goal, Opening, State, Wait
 from bot.goals.instructions import (
+    Checkpoint,
     CloseDecision,
     CloseWait,
     Instruction,
@@ -157,9 +158,16 @@ def park(goal: Goal, wait: Wait, at: float, limits: Limits, rule: str) -> Moved:
 
 
 def new_decision(
-    goal: Goal, kind: Any, text: str, tool_use: str, at: float, limits: Limits, id: str = ""
+    goal: Goal,
+    kind: Any,
+    text: str,
+    tool_use: str,
+    at: float,
+    limits: Limits,
+    id: str = "",
+    **of: Any,
 ) -> Decision:
-    """The goal's next decision, numbered, with the expiry of its kind."""
+    """The goal's next decision, numbered, with the expiry of its kind; `of`: of an approval."""
     number = goal.decisions + 1
     lasts = limits.approval_expires_s if kind == "approval" else limits.question_expires_s
     return Decision(
@@ -169,6 +177,7 @@ def new_decision(
         text=text,
         expires_at=at + lasts,
         tool_use=tool_use,
+        **of,
     )
 
 
@@ -202,3 +211,15 @@ def block(goal: Goal, reason: str, content: str = "") -> Moved:
     """Stop until a person helps; said once, in the thread."""
     post = Post("blocked", f"blocked:{goal.seq + 1}", reason, content)
     return Moved(settled(goal, State.BLOCKED, reason), reason, (post, ShowStatus()))
+
+
+def plan_answered(goal: Goal, decision: Decision, at: float) -> Moved:
+    """An approved plan is worked at, after a checkpoint; one that is to be changed is made anew."""
+    if decision.accepted:
+        planned = replace(goal, planning=False, plan=decision.text)
+        moved = Moved(ready(planned, at, "answer"), "plan_accepted")
+        return replace(moved, instructions=(Checkpoint(goal.turn), ShowStatus()))
+    if goal.planning and not decision.edits:
+        # Nobody has said what else it should do: that takes a person.
+        return block(goal, "plan_rejected")
+    return Moved(ready(goal, at, "answer"), "answered", (ShowStatus(),))

@@ -116,8 +116,9 @@ def decision_asked(goal: Goal, event: DecisionAsked, limits: Limits) -> Moved:
     """An approval suspends the turn at once; any other question is kept until it ends."""
     if event.text in goal.questions and event.kind != "approval":
         raise IllegalMove(f"Goal {goal.id} has asked this already in revision {goal.revision}.")
+    of = {"call": event.call, "grant": event.grant} if event.kind == "approval" else {}
     asked = new_decision(
-        goal, event.kind, event.text, event.tool_use, event.at, limits, event.decision
+        goal, event.kind, event.text, event.tool_use, event.at, limits, event.decision, **of
     )
     if event.kind == "approval":
         held = replace(goal, aside=goal.wait or goal.decision, wait=None)
@@ -172,6 +173,10 @@ def turn_ended(goal: Goal, event: TurnEnded, limits: Limits) -> Moved:
     if event.compacted and goal.compactions < limits.compactions_in_a_row:
         again = ready(replace(ended, compactions=goal.compactions + 1), event.at, "continuation")
         return Moved(again, "compacted", (Checkpoint(goal.turn),))
+    if goal.planning and event.reply and event.reply not in goal.questions:
+        # A turn that was to end in a plan: what it said last is one.
+        proposed = new_decision(ended, "plan", event.reply, "", event.at, limits)
+        return _checkpointed(ask(ended, proposed, event.at, "plan_proposed"))
     return _to_audit(replace(ended, compactions=0), event, limits)
 
 

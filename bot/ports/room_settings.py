@@ -11,8 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, get_args
 
+from bot.goals.hands import PROFILES
+
 Mention = Literal["goal", "ask", "always"]
 MENTIONS: Final[tuple[Mention, ...]] = get_args(Mention)
+Approvals = Literal["ask", "deny"]
+Unattended = Literal["deny", "park"]
 Setting = bool | int | float | str
 
 
@@ -48,6 +52,16 @@ class RoomSettings:
     """Whether a reaction approves a call where messages are encrypted."""
     acks: bool = True
     """Whether what was taken is marked with a reaction."""
+    profile: str = ""
+    """What tools may do: `read_only`, `workspace`, `networked` or `full`."""
+    approvals: str = ""
+    """What becomes of a call that the profile does not allow: people are asked, or it is denied."""
+    unattended: str = ""
+    """The same of a goal that nobody began: it is denied, or the goal rests until somebody looks."""
+    plan_first: bool = False
+    """Whether a goal begins with a plan that somebody approves."""
+    hosts: str = ""
+    """What a networked goal reaches: bundles and hosts, with commas between (`pypi,api.example.org`)."""
 
 
 DEFAULTS: Final = RoomSettings()
@@ -56,8 +70,14 @@ KINDS: Final[Mapping[str, type[Setting]]] = {
     "goals": bool, "mention": str, "model": str, "audit_model": str, "budget_usd": float,
     "cap_usd": float, "cap_live_goals": int, "zone": str, "self_approve": bool, "four_eyes": bool,
     "retention_days": int, "workspace_days": int, "threads": bool, "reactions": bool, "acks": bool,
+    "profile": str, "approvals": str, "unattended": str, "plan_first": bool, "hosts": str,
 }  # fmt: skip
 """Of each key's value."""
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "mention": MENTIONS, "profile": PROFILES, "approvals": get_args(Approvals),
+    "unattended": get_args(Unattended),
+}  # fmt: skip
+"""Of keys that take one of a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +132,6 @@ def _kept(key: str, row: Any) -> Kept | None:
     kind = KINDS.get(key)
     if kind is float and type(value) is int:
         value = float(value)
-    if kind is None or type(value) is not kind or (key == "mention" and value not in MENTIONS):
+    if kind is None or type(value) is not kind or value not in CHOICES.get(key, (value,)):
         return None
     return Kept(value, by, at)

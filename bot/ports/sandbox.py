@@ -7,10 +7,22 @@ Rule 3: closing a session, losing its worker or ending its process kills everyth
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-Profile = Literal["read_only", "workspace"]
+Access = Literal["read_only", "workspace"]
+"""Whether the workspace can be written. What a goal's profile lets its tools do is asked before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A way to the network: the proxy behind a Unix socket of the host, and what programs need for it."""
+
+    socket: str
+    certificate: str = ""
+    """File of the authority that the proxy signs with; empty: it opens no encrypted connection."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Placeholders of secrets by variable, and given secrets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +94,11 @@ class Sandbox(Protocol):
             NoSandbox: the cause, and how to mend it.
         """
 
-    async def open(self, workspace: str, profile: Profile) -> Session:
+    async def open(self, workspace: str, access: Access, line: Line | None = None) -> Session:
         """A session over the workspace folder of that name, made with its six folders if absent.
+
+        Args:
+            line: its only way out; None: there is no network.
 
         Raises:
             NoSandbox: it cannot be started; nothing runs unconfined instead.

@@ -26,8 +26,9 @@ class Tool:
     """For the model."""
     input_schema: Json
     effects: Effects
-    where: Literal["sandbox", "bot", "both"]
-    """`both`: the bot takes it out of the sandbox, and its events are staged with its result."""
+    where: Literal["sandbox", "bot", "both", "kit"]
+    """`both`: the bot takes it out of the sandbox, and its events are staged with its result. `kit`: it
+    is one of a toolbox."""
     reads_outside: bool
     """It reads or changes something outside the conversation (the stall rule counts these)."""
     further: Callable[[dict[str, Any]], dict[str, Any]] = _as_it_is

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adapters.store.reading import Reading
 from bot.errors import BadInput, HeadwayError
 from bot.ports.model import Json, Model, ModelReply, ModelRequest
-from bot.ports.sandbox import Outcome, Profile, Sandbox, Session
+from bot.ports.sandbox import Access, Line, Outcome, Sandbox, Session
 from bot.ports.web import Answer, Serve
 from bot.ports.web import Request as Asked
 from bot.redaction import Redactor
@@ -74,10 +74,10 @@ class DiscreetSandbox:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sandbox, name)
 
-    async def open(self, workspace: str, profile: Profile) -> Session:
+    async def open(self, workspace: str, access: Access, line: Line | None = None) -> Session:
         """As the sandbox's."""
         with discreetly(self._redactor):
-            session = await self._sandbox.open(workspace, profile)
+            session = await self._sandbox.open(workspace, access, line)
         discreet: Any = _DiscreetSession(session, self._redactor)
         return discreet  # type: ignore[no-any-return]
 

@@ -12,7 +12,7 @@ from bot.goals.events import GoalOpened
 from bot.ports.chat import Speaker
 from bot.ports.journal import Content
 from bot.ports.model import ModelReply, ModelRequest
-from bot.ports.sandbox import Profile, Session
+from bot.ports.sandbox import Access, Line, Session
 from bot.settings import Settings
 from tests.doubles.sandbox import MemorySandbox
 
@@ -94,8 +94,8 @@ class Files(MemorySandbox):
     A thousand real ones do not fit two cores; what they cost is a figure of its own.
     """
 
-    async def open(self, workspace: str, profile: Profile) -> Session:
+    async def open(self, workspace: str, access: Access, line: Line | None = None) -> Session:
         """A session over that one file."""
         self.workspaces.setdefault(workspace, {READ: FILE_TEXT})
         self.sessions.clear()
-        return await super().open(workspace, profile)
+        return await super().open(workspace, access, line)

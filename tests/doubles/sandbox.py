@@ -15,7 +15,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from typing import Any
 
 from bot.errors import BadInput, NoSandbox
-from bot.ports.sandbox import Outcome, Profile, Session
+from bot.ports.sandbox import Access, Line, Outcome, Session
 
 Files = dict[str, str]
 
@@ -39,12 +39,12 @@ class MemorySandbox:
         if self.broken is not None:
             raise NoSandbox(self.broken)
 
-    async def open(self, workspace: str, profile: Profile) -> Session:
+    async def open(self, workspace: str, access: Access, line: Line | None = None) -> Session:
         await self.check()
         if not re.fullmatch(r"[A-Za-z0-9._-]+", workspace) or workspace in {".", ".."}:
             raise NoSandbox(f"{workspace!r} is no workspace's name.")
         files = self.workspaces.setdefault(workspace, {})
-        session = MemorySession(files, self.answers, is_writable=profile == "workspace")
+        session = MemorySession(files, self.answers, is_writable=access == "workspace")
         self.sessions.append(session)
         return session
 

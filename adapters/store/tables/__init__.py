@@ -18,6 +18,7 @@ from adapters.store.tables.goals import (
     Session,
 )
 from adapters.store.tables.guard import Hold, Incident, Secret, Tally
+from adapters.store.tables.hands import FormLink, McpServer, Repository, SecretUse
 from adapters.store.tables.installs import Charge, Install, InstallState, WayBack
 from adapters.store.tables.mail import Endpoint, Inbox, Outbox
 from adapters.store.tables.networks import Attachment, NetworkPosition, SealedEvent
@@ -41,6 +42,7 @@ __all__ = [
     "Erasure",
     "Event",
     "Fact",
+    "FormLink",
     "Goal",
     "Grant",
     "Hold",
@@ -49,17 +51,20 @@ __all__ = [
     "Install",
     "InstallState",
     "Lease",
+    "McpServer",
     "NetworkPosition",
     "Occurrence",
     "Offer",
     "Outbox",
     "Person",
+    "Repository",
     "Reservation",
     "Restored",
     "Room",
     "Schedule",
     "SealedEvent",
     "Secret",
+    "SecretUse",
     "Session",
     "Step",
     "Tally",

@@ -110,6 +110,8 @@ class Checkpoint(Table, table=True):
     at: float
     tree: str = ""
     data: str = Field(sa_type=Text)
+    tasks: str = Field(default="[]", sa_type=Text)
+    """JSON: title and evidence as content hashes, and the state, in their order."""
 
 
 class Lease(Table, table=True):

@@ -95,6 +95,8 @@ class Decision(Table, table=True):
     closed_at: float | None = None
     by: str = ""
     answer: str = ""
+    call: str = ""
+    scope: str = ""
 
 
 class Wait(Table, table=True):

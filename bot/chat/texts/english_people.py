@@ -143,6 +143,14 @@ PEOPLE: Final[Mapping[str, str]] = {
     ),
     "room.reactions": "whether a reaction approves a call in an encrypted room: `on` or `off`",
     "room.acks": "whether I mark what I took with 👀 and ✅: `on` or `off`",
+    "room.profile": (
+        "what tools may do: `read_only`, `workspace` (its own folder), `networked` (allowed hosts, "
+        "too) or `full` (asks for nothing)"
+    ),
+    "room.approvals": "what happens to a call beyond the profile: `ask` or `deny`",
+    "room.unattended": "the same where nobody began the goal: `deny`, or `park` it for somebody",
+    "room.plan_first": "whether a goal begins with a plan that somebody approves: `on` or `off`",
+    "room.hosts": "what networked goals reach, such as `pypi,github,api.example.org`",
     "bad.setting": "There is no setting `{key}`. There are: {keys}.",
     "bad.setting.near": "There is no setting `{key}`. Did you mean `{near}`?",
     "bad.value": "`{key}` does not take `{value}`: give {fits}.",

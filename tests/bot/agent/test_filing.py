@@ -159,7 +159,7 @@ async def test_a_file_that_cannot_be_put_there_is_told_and_the_turn_goes_on(trou
 class ReadOnly(MemorySandbox):
     """A disk that takes nothing."""
 
-    async def open(self, workspace: str, profile: Any) -> Any:
+    async def open(self, workspace: str, access: Any, line: Any = None) -> Any:
         return await super().open(workspace, "read_only")
 
 
@@ -299,8 +299,8 @@ class DyingSandbox:
     def __init__(self, inner: Any, point: Callable[[], None]) -> None:
         self._inner, self._point = inner, point
 
-    async def open(self, workspace: str, profile: Any) -> Any:
-        session = await self._inner.open(workspace, profile)
+    async def open(self, workspace: str, access: Any, line: Any = None) -> Any:
+        session = await self._inner.open(workspace, access, line)
         put = session.put
 
         async def dying(path: str, hash: str, pieces: Any) -> str:

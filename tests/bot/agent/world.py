@@ -291,8 +291,8 @@ def while_it_runs(world: World, what: Any) -> Any:
     call = MemorySession.call
 
     class Slow(MemorySandbox):
-        async def open(self, workspace: str, profile: Any) -> Any:
-            session = await super().open(workspace, profile)
+        async def open(self, workspace: str, access: Any, line: Any = None) -> Any:
+            session = await super().open(workspace, access, line)
 
             async def slow(tool: str, args: Any, *, timeout_s: float) -> Any:
                 world.clock.at += 1.0

@@ -53,9 +53,11 @@ from bot.goals.events import (
 )
 from bot.goals.goal import ACTIVE, FINAL, Decision, Goal, State, Wait
 from bot.goals.instructions import (
+    Allow,
     Checkpoint,
     CloseDecision,
     CloseWait,
+    DropPosts,
     Instruction,
     OpenDecision,
     OpenWait,
@@ -354,7 +356,7 @@ class GoalLife(RuleBasedStateMachine):
                 self.closed.add(name)
             case Post(key=key):
                 self.keys.append(key)
-            case ShowStatus() | RemovePosts() | Checkpoint() | StopTurn():
+            case ShowStatus() | RemovePosts() | Checkpoint() | StopTurn() | Allow() | DropPosts():
                 pass
 
     def _opens(self, opened: Wait | Decision) -> None:

@@ -45,7 +45,8 @@ def test_an_answered_approval_goes_on_with_the_same_turn(accepted: bool) -> None
     life.take(an_answer(accepted=accepted))
 
     assert (life.goal.state, life.goal.turn, life.goal.turn_open) == (State.WORKING, 1, True)
-    assert CloseDecision("d", "answered", "ann", "answer") in life.last
+    scope = "once" if accepted else ""
+    assert CloseDecision("d", "answered", "ann", "answer", scope) in life.last
     assert life.goal.continuations == 0
 
 

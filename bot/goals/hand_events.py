@@ -1,0 +1,46 @@
+"""What happens to a goal's permissions, gates and restorable points: a part of `bot.goals.events`."""
+
+from dataclasses import dataclass
+
+from bot.goals.goal import Goal
+from bot.goals.hands import GateLine
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSet:
+    """A person set what its tools may do. Empty: as the room has it. The revision stays."""
+
+    by: str
+    profile: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class GatesSet:
+    """A person changed its checks: these are all of them now. The revision stays."""
+
+    by: str
+    gates: tuple[GateLine, ...]
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """A person put it back to the checkpoint at journal entry `to_seq`: the goal as it was there.
+
+    `tree` is the workspace's snapshot of that point; empty: there was nothing in it.
+    """
+
+    by: str
+    to_seq: int
+    point: Goal
+    tree: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceRestored:
+    """The workspace holds what `Goal.restore` names."""
+
+    tree: str
+    at: float = 0.0

@@ -1,0 +1,35 @@
+"""What an operator may set about the agent's hands; a part of `bot.settings`."""
+
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+from bot.goals.hands import Profile
+
+
+class HandSettings(BaseSettings):
+    """Where tools run, what they may do unasked, and what they reach. A room may say otherwise."""
+
+    sandbox: Literal["bubblewrap", "docker", "none"] = Field(
+        default="bubblewrap",
+        description="Where tools run. `none` runs them unconfined, and says so for as long.",
+    )
+    profile: Profile = Field(
+        default="workspace",
+        description="What tools may do unasked: read_only, workspace, networked or full.",
+    )
+    approvals: Literal["ask", "deny"] = Field(
+        default="ask", description="What becomes of a call beyond the profile."
+    )
+    unattended: Literal["deny", "park"] = Field(
+        default="deny",
+        description="The same where no person began the goal; `park` lets it rest until one looks.",
+    )
+    hosts: tuple[str, ...] = Field(
+        default=("pypi", "npm", "debian", "github"),
+        description="Bundles and hosts that networked goals reach.",
+    )
+    permission_days: float = Field(
+        default=30.0, gt=0, le=365, description="Days that a standing permission lasts."
+    )
