@@ -2,10 +2,11 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings
 
 from bot.goals.hands import Profile
+from bot.settings_values import a_private_host, some_hosts
 
 
 class HandSettings(BaseSettings):
@@ -30,6 +31,21 @@ class HandSettings(BaseSettings):
         default=("pypi", "npm", "debian", "github"),
         description="Bundles and hosts that networked goals reach.",
     )
+    private_hosts: tuple[str, ...] = Field(
+        default=(),
+        description="Hosts of your own network that goals may be allowed, each as NAME=ADDRESS or "
+        "NAME=ADDRESS:PORT; no other private address is ever reached.",
+    )
     permission_days: float = Field(
         default=30.0, gt=0, le=365, description="Days that a standing permission lasts."
     )
+
+    @field_validator("hosts")
+    @classmethod
+    def _known_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return some_hosts(value)
+
+    @field_validator("private_hosts")
+    @classmethod
+    def _private(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(a_private_host, value))

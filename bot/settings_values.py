@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from bot.errors import BadSettings
 from bot.goals.limits import MOST_USD, Limits
 from bot.goals.money import NANO, Price
+from bot.hosts import read_vouched, read_words
 
 KEY_FILE: Final = "secret.key"
 
@@ -110,6 +111,23 @@ def a_url(value: str) -> str:
     """An address of the web, or nothing. Raises ValueError."""
     if value and not re.fullmatch(r"https?://[^\s/]+\S*", value):
         raise ValueError("give a whole address, such as https://bot.example.org")
+    return value
+
+
+def some_hosts(value: tuple[str, ...]) -> tuple[str, ...]:
+    """Bundles and hosts. Raises ValueError."""
+    try:
+        return read_words(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; give such as pypi, api.example.org, *.example.org") from error
+
+
+def a_private_host(value: str) -> str:
+    """A host and its address. Raises ValueError."""
+    try:
+        read_vouched(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; give such as git.example.org=10.0.0.5:8443") from error
     return value
 
 

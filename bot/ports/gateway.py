@@ -8,13 +8,15 @@ Rule 2: a name is resolved here, once; loopback, private, link-local, metadata a
 Rule 3: secrets are put into requests to their hosts here; inside there are placeholders alone.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from bot.goals.goal import Goal
 from bot.ports.chat import Place
 from bot.ports.sandbox import Line
+
+Mode = Literal["proxied", "given"]
+"""A secret is put into requests to its hosts, or lies readable in the environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +29,35 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class InUse:
+    """A secret that a goal has: the variable that holds its placeholder, or (`given`) its value."""
+
+    name: str
+    hosts: tuple[str, ...]
+    """Entries as `bot.hosts` reads them: where a `proxied` one is put into requests."""
+    variable: str
+    mode: Mode = "proxied"
+
+
+@dataclass(frozen=True, slots=True)
 class Reach:
-    """What a goal may reach: names of hosts (`*.example.org` for all below), or every public host."""
+    """What a goal may reach: entries as `bot.hosts` reads them, or every public host."""
 
     hosts: frozenset[str] = frozenset()
     is_open: bool = False
-    secrets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Names of secrets that may be put into requests, with the hosts of each."""
+    secrets: tuple[InUse, ...] = ()
+
+    @property
+    def is_none(self) -> bool:
+        """There is nothing to reach, and nothing to have."""
+        return not (self.hosts or self.is_open or self.secrets)
 
 
 class Gateway(Protocol):
     """Opens lines."""
 
     async def open(self, goal: Goal, place: Place, reach: Reach) -> Line:
-        """A line for a goal's sandbox; the same goal and reach have the same one.
+        """A line for a goal's sandbox, which has the same one while the gateway lives.
 
         Raises:
             NoSandbox: it cannot be opened.
