@@ -19,7 +19,7 @@ from typing import Final, Protocol
 
 from bot.agent import audit_request as asked
 from bot.agent.audit_fold import TurnFold
-from bot.agent.audit_request import Gate, Seen, SignOff, audit_request
+from bot.agent.audit_request import Gate, Seen, SignOff, audit_request, gates_told
 from bot.agent.audit_verdict import AskedWait, NoVerdict, Verdict, is_known, verdict_from
 from bot.agent.costs import cost_of, dearest
 from bot.agent.prompts import REMOVED
@@ -41,8 +41,9 @@ from bot.goals.goal import Goal, State, Wait
 from bot.goals.limits import Limits
 from bot.ports import question
 from bot.ports.clock import Clock
-from bot.ports.journal import Applied, Content, Journal, Lease, Unit
+from bot.ports.journal import Applied, Content, Journal, Lease, Unit, content_hash
 from bot.ports.model import NOT_SENT, Model, ModelRequest
+from bot.tools.untrusted import fenced
 
 __all__ = ["AuditSettings", "Audits", "Gates"]
 
@@ -195,9 +196,20 @@ class _Audit:
 
     async def _run_gates(self, gates: Gates) -> None:
         self._gates = await gates.run(self._goal)
-        failing = tuple(gate.name for gate in self._gates if not gate.passes)
-        broken = tuple(gate.name for gate in self._gates if gate.exit_code is None)
-        await self._commit(GatesRan(failing, broken))
+        failing = tuple(content_hash(gate.name) for gate in self._gates if not gate.passes)
+        broken = tuple(content_hash(gate.name) for gate in self._gates if gate.exit_code is None)
+        before = (await self._audits.fold(self._goal)).ran
+        if before is not None and (before.failing, before.broken) == (failing, broken):
+            # This turn's checks were written down before the process ended: they count once.
+            return
+        if not self._gates and not self._goal.failing:
+            return
+        told = gates_told(self._gates)
+        report = Content(fenced(told, self._goal.id) if told else "", "tool")
+        names = tuple(Content(gate.name, self._goal.owner) for gate in self._gates)
+        kept = (report, *names) if told else ()
+        ran = GatesRan(failing, broken, report=report.hash if told else "")
+        await self._commit(ran, contents=kept)
 
     async def _look(self) -> Seen:
         """What the auditor is shown."""

@@ -11,6 +11,7 @@ from bot.goals.events import (
     CallSettled,
     CallStarted,
     DecisionAnswered,
+    GatesRan,
     ObjectiveEdited,
     ToolStarted,
     TurnEnded,
@@ -45,6 +46,8 @@ class TurnFold:
         """Of this revision."""
         self.criteria = ""
         """Raw reply of the call that distilled the brief of this revision."""
+        self.ran: GatesRan | None = None
+        """The checks of the turn that ended last, where they have run."""
         self._decision: Any = None
         self._distilling: set[str] = set()
 
@@ -59,7 +62,9 @@ class TurnFold:
             case ToolStarted(name=name):
                 self.tools.setdefault(name)
             case TurnEnded(reply=reply):
-                self.reply = reply
+                self.reply, self.ran = reply, None
+            case GatesRan():
+                self.ran = entry.event
             case WaitAsked(wait=wait):
                 self.waits.pop((wait.kind, wait.ref), None)
                 self.waits[wait.kind, wait.ref] = wait

@@ -164,6 +164,18 @@ def told(seen: Seen) -> str:
     return "\n\n".join([head, *blocks, "Judge this record by the objective. Call verdict."])
 
 
+def gates_told(gates: tuple[Gate, ...]) -> str:
+    """What the checks said, each with the end of its output, failing ones first."""
+    lines, left = [], GATES_CHARS
+    # Failing gates first: what they say is worth more than that others pass.
+    for gate in sorted(gates, key=lambda gate: gate.passes):
+        code = "could not run" if gate.exit_code is None else f"exit code {gate.exit_code}"
+        tail = gate.output[-min(GATE_CHARS, left) :] if left else ""
+        left -= len(tail)
+        lines.append(f"{_short(gate.name)}: {code}" + (f"\n{tail}" if tail else ""))
+    return "\n".join(lines)
+
+
 def cut_in_the_middle(text: str, most: int) -> str:
     """The beginning and the end of a text that is longer than `most` characters, saying so."""
     if len(text) <= most:
@@ -185,22 +197,11 @@ def _parts(seen: Seen) -> Iterable[tuple[str, str]]:
         )
     else:
         yield "objective", seen.objective
-    yield "gates", _gates(seen.gates)
+    yield "gates", gates_told(seen.gates)
     yield "open-tasks", _listed(seen.open_tasks, OPEN_TASKS)
     yield "sign-offs", _listed(map(_sign_off, seen.sign_offs[-SIGN_OFFS:]), SIGN_OFFS)
     yield "waits", _listed(map(_wait, seen.waits[-WAITS:]), WAITS)
     yield "reply", cut_in_the_middle(seen.reply, REPLY_CHARS) or "(no reply)"
-
-
-def _gates(gates: tuple[Gate, ...]) -> str:
-    lines, left = [], GATES_CHARS
-    # Failing gates first: what they say is worth more than that others pass.
-    for gate in sorted(gates, key=lambda gate: gate.passes):
-        code = "could not run" if gate.exit_code is None else f"exit code {gate.exit_code}"
-        tail = gate.output[-min(GATE_CHARS, left) :] if left else ""
-        left -= len(tail)
-        lines.append(f"{_short(gate.name)}: {code}" + (f"\n{tail}" if tail else ""))
-    return "\n".join(lines)
 
 
 def _sign_off(given: SignOff) -> str:

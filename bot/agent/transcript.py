@@ -12,7 +12,7 @@ Rule 4: after `Compacted`, what stands up to and with the goal's entry `upto` is
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from bot.agent import prompts
+from bot.agent import prompts, prompts_checks
 from bot.goals.events import (
     Audited,
     AuditFailed,
@@ -102,7 +102,7 @@ class Strand:
         self._held: list[tuple[int, int, Said]] = []
         self._notes: list[Said] = []
         self._note = ""
-        self._failing: tuple[str, ...] = ()
+        self._failing = (0, "")
         self._fired: tuple[Any, str] = (None, "")
         self._resumed: tuple[str, str] = ("", "")
         self._asked = ""
@@ -137,8 +137,8 @@ class Strand:
                 self._note = note
             case AuditFailed():
                 self._note = ""
-            case GatesRan(failing=failing):
-                self._failing = failing
+            case GatesRan(failing=failing, report=report):
+                self._failing = (len(failing), report)
             case WaitFired(why=why):
                 self._fired = (before["wait"], why)
             case WaitAsked():
@@ -191,7 +191,7 @@ class Strand:
             case TurnStarted():
                 self._open_turn(seq)
             case TurnEnded():
-                self._note, self._failing = "", ()
+                self._note, self._failing = "", (0, "")
                 if self._asked and rule.startswith("unread_"):
                     self._notes.append(Said(seq, prompts.withdrawn(self._asked)))
                 self._asked = ""
@@ -207,8 +207,11 @@ class Strand:
         opening = self.row.get("opening")
         owner = self.row.get("owner", "")
         if opening == "continuation":
-            label = prompts.continuation(bool(self._note), self._failing)
+            label = prompts.continuation(bool(self._note))
             self.pieces.append(Said(seq, label, self._note))
+            failing, report = self._failing
+            if failing:
+                self.pieces.append(Said(seq, prompts_checks.failing(failing), report))
         elif opening == "wait":
             self.pieces.append(Said(seq, prompts.woken(*self._fired)))
         elif opening == "resume":

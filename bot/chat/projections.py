@@ -34,7 +34,16 @@ def hashes_of(trace: Trace) -> tuple[str, ...]:
     for row in trace.decisions:
         found |= {row.decision.text, row.answer}
     for line in trace.lines:
-        for name in ("content", "text", "objective", "reply", "note", "evidence", "answer"):
+        for name in (
+            "content",
+            "text",
+            "objective",
+            "reply",
+            "note",
+            "evidence",
+            "answer",
+            "report",
+        ):
             found.add(getattr(line.entry.event, name, ""))
     return tuple(sorted(found - {""}))
 

@@ -7,11 +7,12 @@ from dataclasses import fields, replace
 from bot.chat.amounts import LEAST_NANO_USD, count, spent, spent_of, usd
 from bot.chat.facts import Facts, Manner
 from bot.chat.parse import COMMAND
-from bot.chat.posts import asked, reason
+from bot.chat.offers import asked
+from bot.chat.posts import reason
 from bot.chat.status import shown_state, status
 from bot.chat.times import clock_time
 from bot.chat.verbs import START, VERBS, example, help_line, served
-from bot.goals.events import Event
+from bot.goals.events import Event, GatesRan
 from bot.goals.goal import Goal, State
 from bot.goals.limits import LEAST_BUDGET_TOKENS
 from bot.goals.money import Budget, Usage
@@ -127,6 +128,8 @@ def trace_line(line: Line, manner: Manner) -> str:
 def describe(event: Event) -> str:
     """The parts of an event that say something to a reader: names, kinds, counts; no hashes."""
     words = []
+    if isinstance(event, GatesRan):
+        return f"failing {len(event.failing)} broken {len(event.broken)}"
     for field in fields(event):
         value = getattr(event, field.name)
         if isinstance(value, Usage):
@@ -138,7 +141,7 @@ def describe(event: Event) -> str:
 
 _TOLD = frozenset(
     {"role", "model", "name", "outcome", "how", "failed", "verdict", "failure", "kind", "reason",
-     "why", "person", "failing", "broken", "stop_reason", "open", "done"}
+     "why", "person", "stop_reason", "open", "done"}
 )  # fmt: skip
 
 

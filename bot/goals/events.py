@@ -169,11 +169,15 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True)
 class GatesRan:
-    """The goal's checks ran after a turn; `broken` could not run at all."""
+    """The goal's checks ran after a turn; `broken` could not run at all.
+
+    A check is named by the content hash of its command. `report`: of what they said, cut.
+    """
 
     failing: tuple[str, ...]
     broken: tuple[str, ...]
     at: float = 0.0
+    report: str = ""
 
 
 @dataclass(frozen=True, slots=True)

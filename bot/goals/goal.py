@@ -175,7 +175,7 @@ class Goal:
     gates: tuple[GateLine, ...] = ()
     gates_made: int = 0
     failing: tuple[str, ...] = ()
-    """Names of the gates that failed when they ran last."""
+    """Content hashes of the commands of the gates that failed when they ran last."""
     restore: str = ""
     """The snapshot that its workspace has to be put back to before its next turn."""
     forks: str = ""

@@ -22,7 +22,7 @@ LABELS = [
     prompts.person("ann", "ann"),
     prompts.person("ben", "ann"),
     prompts.answer("ann", "ann", 3, accepted=False),
-    prompts.continuation(True, ("pytest",)),
+    prompts.continuation(True),
     prompts.woken(Wait("w", "time", "", 5.0, ""), ""),
     prompts.still_pending(None),
     prompts.withdrawn("wait"),
