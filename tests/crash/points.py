@@ -206,9 +206,9 @@ class _Hands:
     def __getattr__(self, attribute: str) -> Any:
         return getattr(self._sandbox, attribute)
 
-    async def open(self, workspace: str, profile: Any) -> Any:
+    async def open(self, workspace: str, access: Any, line: Any = None) -> Any:
         self._points.reach("before sandbox opens")
-        session = await self._sandbox.open(workspace, profile)
+        session = await self._sandbox.open(workspace, access, line)
         self._points.reach("after sandbox opens")
         effects = self._sandbox._workspaces / workspace / EFFECTS
         return _Session(session, self._points, effects)

@@ -81,8 +81,8 @@ class KilledSandbox:
     def __init__(self, inner: Any, point: Callable[[], None]) -> None:
         self._inner, self._point = inner, point
 
-    async def open(self, workspace: str, profile: Any) -> Any:
-        return KilledSession(await self._inner.open(workspace, profile), self._point)
+    async def open(self, workspace: str, access: Any, line: Any = None) -> Any:
+        return KilledSession(await self._inner.open(workspace, access, line), self._point)
 
 
 def a_world(point: Callable[..., None]) -> tuple[World, list[str]]:

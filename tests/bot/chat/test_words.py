@@ -163,7 +163,8 @@ EXAMPLES: dict[str, str] = {
     "goals": "off", "mention": "ask", "model": "claude-opus-5", "audit_model": "claude-haiku-5",
     "budget_usd": "2.5", "cap_usd": "20", "cap_live_goals": "5", "zone": "Europe/Berlin",
     "self_approve": "on", "four_eyes": "on", "retention_days": "30", "workspace_days": "0",
-    "threads": "off", "reactions": "on", "acks": "off",
+    "threads": "off", "reactions": "on", "acks": "off", "profile": "networked", "approvals": "deny",
+    "unattended": "park", "plan_first": "on", "hosts": "pypi,api.example.org",
 }  # fmt: skip
 
 

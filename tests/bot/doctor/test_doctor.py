@@ -77,7 +77,7 @@ def test_json_is_for_programs(patient: Patient, capsys: pytest.CaptureFixture[st
         ("modle = 'x'", "Did you mean model?"),
         ("budget_tokens = 5", "greater than or equal to 20000"),
         ("budget_usd = -1", "budget_usd is wrong"),
-        ("sandbox = 'docker'", "sandbox is wrong"),
+        ("sandbox = 'chroot'", "sandbox is wrong"),
         ("model = ", "cannot be read"),
         ("[limits]\nstall_turn = 2", "Did you mean limits.stall_turns?"),
     ],

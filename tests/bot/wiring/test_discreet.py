@@ -86,7 +86,7 @@ def test_all_else_is_the_models() -> None:
 class _Sandbox:
     name = "none"
 
-    async def open(self, workspace: str, profile: str) -> "_Sandbox":
+    async def open(self, workspace: str, access: str, line: Any = None) -> "_Sandbox":
         return self
 
     async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:

@@ -134,7 +134,7 @@ class Pieces:
     def __init__(self, *pieces: bytes) -> None:
         self._pieces = pieces
 
-    async def open(self, workspace: str, profile: str) -> "Pieces":
+    async def open(self, workspace: str, access: str, line: Any = None) -> "Pieces":
         return self
 
     async def take(self, path: str, *, most: int) -> AsyncIterator[bytes]:
