@@ -13,6 +13,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import Any
 
 from adapters.sandbox.session import ConfinedSession
+from adapters.sandbox.trees import ConfinedTree
 from bot.errors import NoSandbox
 from bot.ports.sandbox import Access, Outcome
 
@@ -83,6 +84,11 @@ class HeldSession:
     def pid(self) -> int | None:
         """The outermost confined process, while there is one."""
         return self._session.pid
+
+    @property
+    def tree(self) -> ConfinedTree:
+        """As in the port."""
+        return self._open().tree
 
     async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:
         """As in the port."""

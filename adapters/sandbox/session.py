@@ -17,6 +17,7 @@ from typing import Any
 
 from adapters.sandbox.channel import Channel, Gone
 from adapters.sandbox.inside.limits import Limits
+from adapters.sandbox.trees import ConfinedTree
 from bot.errors import BadInput, NoSandbox
 from bot.ports.sandbox import Outcome
 
@@ -115,6 +116,11 @@ class ConfinedSession:
     def pid(self) -> int | None:
         """The outermost confined process, while there is one."""
         return self._channel.pid if self._channel is not None else None
+
+    @property
+    def tree(self) -> ConfinedTree:
+        """As in the port."""
+        return ConfinedTree(self._transfer)
 
     async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:
         """As in the port.

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from bot.ports.tree import Tree
+
 Access = Literal["read_only", "workspace"]
 """Whether the workspace can be written. What a goal's profile lets its tools do is asked before."""
 
@@ -75,6 +77,10 @@ class Session(Protocol):
                 while it was read.
             NoSandbox: as `put`.
         """
+
+    @property
+    def tree(self) -> Tree:
+        """All that is in the workspace, to be kept or put back."""
 
     async def close(self) -> None:
         """End every process of the session; idempotent."""

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from adapters.sandbox.inside import files, paths, processes, search, transfer, tree
+from adapters.sandbox.inside import files, paths, processes, search, snapshot, transfer, tree
 from adapters.sandbox.inside.limits import FOLDERS, Limits
 from adapters.sandbox.inside.link import BotGone, Link
 from adapters.sandbox.inside.paths import Impossible
@@ -31,6 +31,7 @@ class Server:
         self._limits = limits
         self._link = link
         self._writer = files.Writer(self._root, limits)
+        self._trees = snapshot.Trees(self._root, limits)
         self._shell = Shell(self._root, state, limits, link)
 
     def serve(self) -> None:
@@ -81,6 +82,8 @@ class Server:
             return transfer.place(root, args)
         if tool == "take":
             return transfer.take(root, args)
+        if tool == "snapshot":
+            return self._trees.step(args)
         raise Impossible(f"There is no tool {tool!r} in the sandbox.")
 
     def _hashes(self, wanted: list[str]) -> dict[str, Any]:
