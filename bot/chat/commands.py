@@ -12,6 +12,7 @@ from dataclasses import replace
 from bot.chat import views
 from bot.chat.desk import LIVE, Desk, Told, is_shared
 from bot.chat.forgetting import ForgetCommands
+from bot.chat.gate_commands import GateCommands
 from bot.chat.heard import Heard
 from bot.chat.holding import HoldCommands
 from bot.chat.money_commands import MoneyCommands
@@ -63,6 +64,7 @@ class Commands:
         self._people = PeopleCommands(desk, self.may)
         self._ownership = Ownership(desk, self.commit)
         self._money = MoneyCommands(desk, self.commit)
+        self._gates = GateCommands(desk, self.commit, self.may)
         self._holding = HoldCommands(desk)
         self._forgetting = ForgetCommands(desk)
         self._patience, self._chatter = Patience(), Chatter()
@@ -226,6 +228,7 @@ class Commands:
             "budget": self._money.budget,
             "tasks": self._showing.tasks,
             "trace": self._showing.trace,
+            "gate": self._gates.gate,
             "owner": self._ownership.hand_over,
             "accept": self._ownership.accept,
             "decline": self._ownership.decline,

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bot.chat.amounts import Amount, read_amount
+from bot.chat.gate_words import read_gate
 from bot.chat.hold_words import read_hold
 from bot.chat.people_words import read_entry, read_subject
 from bot.chat.room_words import is_like_a_key, read_setting
@@ -284,6 +285,9 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
             goal, rest = _goal(after)
             is_person = rest.lower() == "me" or read_subject(rest, _NOWHERE) is not None
             return Command(verb, goal, rest) if is_person else None
+        case Takes.GATE:
+            goal, rest = _goal(after)
+            return None if read_gate(rest) is None else Command(verb, goal, rest)
         case Takes.ONESELF:
             words = after.lower().split()
             is_sure = words == ["me", "yes"]

@@ -34,6 +34,7 @@ class Takes(Enum):
     PERSON = "[G12] @name"
     CODE = "<code>"
     ONESELF = "me [yes]"
+    GATE = "[G12] [add <command> | remove <number> | list]"
     WORD = "[word]"
     """One word: only of verbs that this version lacks."""
 
@@ -78,6 +79,7 @@ _SERVED: Final = (
     Verb("release", Takes.HOLD, Act.HOLD),
     Verb("tasks", Takes.GOAL, Act.SEE),
     Verb("trace", Takes.GOAL, Act.SEE),
+    Verb("gate", Takes.GATE, Act.SEE),
     Verb("owner", Takes.PERSON, Act.HAND_OVER),
     Verb("accept", Takes.GOAL, Act.START),
     Verb("decline", Takes.GOAL, Act.SEE),
@@ -96,7 +98,7 @@ _LACKING: Final = (
     *(
         _lacking(name)
         for name in (
-            "follow", "unfollow", "notify", "gate", "schedule", "watch", "hook", "files", "open",
+            "follow", "unfollow", "notify", "schedule", "watch", "hook", "files", "open",
             "memory", "permissions", "rewind", "fork",
         )
     ),
@@ -110,6 +112,7 @@ OF_GOAL: Final = frozenset(
         Takes.AMOUNT,
         Takes.GOAL_AND_TEXT,
         Takes.PERSON,
+        Takes.GATE,
     }
 )
 """Verbs that take one of these are about a goal."""
