@@ -440,6 +440,7 @@ def test_a_second_goal_in_a_thread_begins_a_thread_of_its_own(bot: Bot, api: Api
         return any(one.id == other.id and one.state == "complete" for one in bot.goals())
 
     until(ended, 20, bot.told)
+    bot.ask(do="settle")
     assert len(bot.look(goal.id)) == 1
     assert goal.goal().state == "waiting"
     [root] = [post for post in bot.posts("") if post.key.startswith("root:")]
