@@ -7,6 +7,7 @@ Rule 2: assistant content goes back as the raw JSON that came. Left out are only
         (`_partial`), texts without a character, and server tool calls whose reply went no further.
 Rule 3: after `pause_turn` the reply goes back alone; otherwise the last message is a user's.
 Rule 4: a text that was erased is `[removed]`.
+Rule 5: what a tool gave from outside the conversation stands between tags that it cannot end.
 
 A reply is kept as the JSON list of its blocks, or, where the endpoint named a container to go on in,
 as an object of `content` and `container`.
@@ -21,9 +22,10 @@ from bot.agent import prompts
 from bot.agent.results import result
 from bot.agent.transcript import Piece, Replied, Said, Transcript
 from bot.goals.estimate import MESSAGE_TOKENS, estimate_block
-from bot.goals.events import ToolStarted
+from bot.goals.events import ToolEnded, ToolStarted
 from bot.ports.journal import Line
 from bot.ports.model import Json
+from bot.tools.untrusted import fenced, unlabelled
 
 Block = dict[str, Any]
 
@@ -238,7 +240,7 @@ def _add_reply(out: _Messages, reply: Replied, contents: Mapping[str, str], pars
     blocks = blocks_of(reply, contents, parsed)
 
     def objective() -> str:
-        wanted = prompts.unlabelled(_content(reply.objective, contents))
+        wanted = unlabelled(_content(reply.objective, contents))
         return f"{prompts.put_back()}\n{wanted}"
 
     out.assistant(blocks, objective=objective, is_paused=_is_paused(reply, blocks))
@@ -251,11 +253,12 @@ def _result(reply: Replied, use: str, contents: Mapping[str, str], parsed: Parse
     ended = reply.ended.get(use)
     if ended is None:
         return _filled(use, reply.started.get(use))
-    key = (use, ended.content, ended.outcome)
+    started = reply.started.get(use)
+    key = (use, ended.content, f"{ended.outcome} {started and started.effects}")
     known, raw = parsed.results.get(key), contents.get(ended.content)
     if known is not None and known[0] == raw:
         return known[1]
-    given = prompts.REMOVED if raw is None else _given(raw)
+    given = prompts.REMOVED if raw is None else _given(raw, started, ended)
     block: Block = {"type": "tool_result", "tool_use_id": use, "content": given}
     if ended.outcome != "ok":
         block["is_error"] = True
@@ -264,10 +267,14 @@ def _result(reply: Replied, use: str, contents: Mapping[str, str], parsed: Parse
     return block
 
 
-def _given(raw: str) -> str:
-    """What a call gave, as the agent is told."""
-    text = result(raw).text
-    return _sound(text) if text.strip() else prompts.NOTHING
+def _given(raw: str, started: ToolStarted | None, ended: ToolEnded) -> str:
+    """What a call gave, as the agent is told: what ran outside the conversation, as data."""
+    text = _sound(result(raw).text)
+    if not text.strip():
+        return prompts.NOTHING
+    ran_outside = started is not None and started.effects != "conversation"
+    is_theirs = ran_outside and ended.outcome in ("ok", "error")
+    return fenced(text, ended.tool_use) if is_theirs else text
 
 
 def _filled(use: str, started: ToolStarted | None) -> Block:
@@ -296,7 +303,7 @@ def _spoken(said: Said, contents: Mapping[str, str]) -> str:
     text = _content(said.content, contents)
     if said.is_forced:
         text = forced_text(text)
-    return f"{said.label}\n{prompts.unlabelled(text)}" if text.strip() else said.label
+    return f"{said.label}\n{unlabelled(text)}" if text.strip() else said.label
 
 
 def _content(hash: str, contents: Mapping[str, str]) -> str:

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent import prompts
-from bot.agent.prompts import unlabelled
 from bot.goals.events import MessageReceived
 from bot.goals.goal import Wait
 from bot.ports.journal import Content, Unit
+from bot.tools.untrusted import unlabelled
 from tests.bot.agent.world import a_world, last_user
 from tests.doubles.model import says
 
