@@ -36,6 +36,9 @@ class HandSettings(BaseSettings):
         description="Hosts of your own network that goals may be allowed, each as NAME=ADDRESS or "
         "NAME=ADDRESS:PORT; no other private address is ever reached.",
     )
+    gate_timeout_s: float = Field(
+        default=300.0, gt=0, le=600, description="Seconds that one check of a goal may take."
+    )
     permission_days: float = Field(
         default=30.0, gt=0, le=365, description="Days that a standing permission lasts."
     )

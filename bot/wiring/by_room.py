@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 from adapters.store.open import Store
 from bot.agent.agent_settings import AgentSettings
-from bot.agent.audit import Audits, AuditSettings
+from bot.agent.audit import Audits, AuditSettings, Gates
 from bot.agent.filing import Shelves
 from bot.agent.turn import Turns
 from bot.chat.allow_list import AllowList
@@ -126,7 +126,12 @@ def build_turns(
 
 
 def build_audits(
-    settings: Settings, clock: Clock, store: Store, model: Model, allow_list: AllowList
+    settings: Settings,
+    clock: Clock,
+    store: Store,
+    model: Model,
+    allow_list: AllowList,
+    gates: Gates | None = None,
 ) -> RoomAudits:
     """The audits of a process."""
 
@@ -142,6 +147,7 @@ def build_audits(
                 fallback_models=settings.fallback_models,
                 timeout_s=settings.audit_timeout_s,
             ),
+            gates,
         )
 
     return ByRoom(make, allow_list, lambda room: room.audit_model)

@@ -23,6 +23,7 @@ from bot.wiring.discreet import discreet_answers
 from bot.wiring.draining import Drain
 from bot.wiring.files import keep_swept, withdrawing
 from bot.wiring.forgetting import keep_forgetting
+from bot.wiring.gates import build_gates
 from bot.wiring.ground import Ground
 from bot.wiring.holding import HoldDesk
 from bot.wiring.homes import Homes, build_homes
@@ -83,7 +84,8 @@ async def build_work(ground: Ground) -> Work:
     turns = build_turns(
         settings, clock, store, ground.model, ground.sandbox, allow_list, ground.files
     )
-    audits = build_audits(settings, clock, store, ground.model, allow_list)
+    gates = build_gates(ground, allow_list)
+    audits = build_audits(settings, clock, store, ground.model, allow_list, gates)
     worker = _worker(ground, turns, audits, departures)
     shown = Shown(connected.signs, lambda: worker.busy, store.journal, allow_list, clock)
     desk = build_desk(
@@ -146,7 +148,9 @@ async def _tie(ground: Ground, work: Work) -> None:
     if work.homes is not None:
         ground.told.heard.append(work.homes.heard)
     work.delivery.approves = work.allow_list.approves_by_reaction
-    work.delivery.admins = work.allow_list.admin_ids
+    work.delivery.concerned.admins = work.allow_list.admin_ids
+    work.delivery.concerned.approvers = work.allow_list.approver_ids
+    work.delivery.concerned.settings = work.allow_list.settings
     work.delivery.attachments = store.attachments
     copies = (work.console.shelf,) if work.console.shelf is not None else ()
     swept = (ground.files, *copies)
