@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from adapters.sandbox import seccomp
+from adapters.sandbox import lines, seccomp
 from adapters.sandbox.channel import Channel
 from adapters.sandbox.confinement import Python, Wall, in_memory, synthesized_files
 from adapters.sandbox.inside.limits import Limits
@@ -99,36 +99,38 @@ class Bubblewrap:
     async def open(self, workspace: str, access: Access, line: Line | None = None) -> Session:
         """As in the port."""
         if self._resting is None:
-            return await self._begun(workspace, access)
-        place = workspace, access
+            return await self._begun(workspace, access, line)
+        place = workspace, access, lines.key(line)
         rested = self._resting.take(place)
         if rested is not None:
             return rested
-        return self._resting.hold(place, await self._begun(workspace, access))
+        return self._resting.hold(place, await self._begun(workspace, access, line))
 
     async def close(self) -> None:
         """End the processes that rest. Sessions that are open stay."""
         if self._resting is not None:
             await self._resting.close()
 
-    async def _begun(self, workspace: str, access: Access) -> ConfinedSession:
+    async def _begun(
+        self, workspace: str, access: Access, line: Line | None = None
+    ) -> ConfinedSession:
         folder = folder_of(self._workspaces, workspace)
         wall = self._built()
 
         async def start() -> Channel:
-            return await self._start(wall, str(folder), access)
+            return await self._start(wall, str(folder), access, line)
 
         session = ConfinedSession(start, self._pool, self._limits)
         await session.begin()
         return session
 
-    async def _start(self, wall: Wall, folder: str, access: Access) -> Channel:
+    async def _start(self, wall: Wall, folder: str, access: Access, line: Line | None) -> Channel:
         files = synthesized_files()
         filter_fd = in_memory(self._filter) if self._filter else None
         fds = [*files.values(), *([] if filter_fd is None else [filter_fd])]
         try:
-            return await Channel.start(
-                wall.arguments(folder, access, files, filter_fd),
+            channel = await Channel.start(
+                wall.arguments(folder, access, files, filter_fd, line.socket if line else None),
                 heartbeat_s=self._limits.heartbeat_s,
                 pass_fds=fds,
                 explain=_explained,
@@ -136,6 +138,9 @@ class Bubblewrap:
         finally:
             for fd in fds:
                 os.close(fd)
+        if line is not None:
+            await lines.laid(channel, line, socket=lines.SOCKET, port=lines.PORT)
+        return channel
 
     def _built(self) -> Wall:
         if self._wall is None:

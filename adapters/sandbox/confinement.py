@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.sandbox.inside.limits import Limits
+from adapters.sandbox.lines import SOCKET
 from bot.ports.sandbox import Access
 
 UID = 65534
@@ -76,9 +77,15 @@ class Wall:
     """This bubblewrap knows --disable-userns (0.8)."""
 
     def arguments(
-        self, workspace: str, access: Access, files: Mapping[str, int], filter_fd: int | None
+        self,
+        workspace: str,
+        access: Access,
+        files: Mapping[str, int],
+        filter_fd: int | None,
+        proxy: str | None = None,
     ) -> list[str]:
-        """The command line: `files` are descriptors by place, `filter_fd` a seccomp program."""
+        """The command line: `files` are descriptors by place, `filter_fd` a seccomp program, `proxy`
+        the socket of the way out."""
         command = [
             *_FIRST_TO_GO,
             self.bwrap,
@@ -91,6 +98,8 @@ class Wall:
         command += self._private()
         bind = "--bind" if access == "workspace" else "--ro-bind"
         command += [bind, workspace, WORKSPACE]
+        if proxy is not None:
+            command += ["--ro-bind", proxy, SOCKET]
         for folder in self.hidden:
             if _is_below(folder, (*_SYSTEM, self.python.prefix)) and os.path.isdir(folder):
                 command += ["--size", "4096", "--tmpfs", folder, "--remount-ro", folder]

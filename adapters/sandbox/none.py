@@ -10,6 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from adapters.sandbox import lines
 from adapters.sandbox.channel import Channel
 from adapters.sandbox.confinement import server_settings
 from adapters.sandbox.inside.limits import Limits
@@ -60,21 +61,25 @@ class Unconfined:
                 "Set HEADWAY_SANDBOX=bubblewrap."
             )
         folder = str(folder_of(self._workspaces, workspace))
-        session = ConfinedSession(lambda: self._start(folder), self._pool, self._limits)
+        session = ConfinedSession(lambda: self._start(folder, line), self._pool, self._limits)
         await session.begin()
         return session
 
-    async def _start(self, folder: str) -> Channel:
+    async def _start(self, folder: str, line: Line | None) -> Channel:
         importlib.import_module("adapters.sandbox.inside.server")
         state = os.path.join(folder, "tmp", ".shell")
         settings = server_settings(folder, state, self._limits, is_writable=True)
         code = str(Path(__file__).parents[2])
-        return await Channel.start(
+        channel = await Channel.start(
             [sys.executable, "-I", "-S", "-c", _START, settings, code],
             heartbeat_s=self._limits.heartbeat_s,
             environment={"PATH": _path(), "HOME": os.path.join(folder, "tmp"), "LANG": "C.UTF-8"},
             cwd=folder,
         )
+        if line is not None:
+            # The loopback is the machine's own here, and another goal may have the usual port.
+            await lines.laid(channel, line, socket=line.socket, port=0)
+        return channel
 
 
 def _path() -> str:

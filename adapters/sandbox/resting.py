@@ -12,13 +12,14 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import Any
 
+from adapters.sandbox.lines import Key
 from adapters.sandbox.session import ConfinedSession
 from adapters.sandbox.trees import ConfinedTree
 from bot.errors import NoSandbox
 from bot.ports.sandbox import Access, Outcome
 
-Place = tuple[str, Access]
-"""A workspace's name, and how it is seen."""
+Place = tuple[str, Access, Key | None]
+"""A workspace's name, how it is seen, and its way to the network."""
 
 
 class Resting:

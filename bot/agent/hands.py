@@ -1,25 +1,42 @@
 """
 What the agent's tools do outside the conversation: one sandbox session a turn, opened when needed.
 
-A sandbox that is absent or dies is a result for the agent, never an error of the turn.
+Rule 1: a sandbox that is absent or dies is a result for the agent, never an error of the turn.
+Rule 2: a call with another access than the turn's has a session of its own, which ends with it.
 """
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from bot.errors import NoSandbox
-from bot.ports.sandbox import Access, Outcome, Sandbox, Session
+from bot.ports.sandbox import Access, Line, Outcome, Sandbox, Session
 
 GRACE_S = 5.0
 """A command's own limit ends it before the call's."""
+Lines = Callable[[], Awaitable[Line | None]]
+"""Gives the way to the network that the goal has now, None where it has none."""
+
+
+async def no_line() -> Line | None:
+    """There is no network."""
+    return None
 
 
 class Hands:
     """The session of one turn over its workspace."""
 
-    def __init__(self, sandbox: Sandbox | None, workspace: str, access: Access) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox | None,
+        workspace: str,
+        access: Access,
+        *,
+        line: Lines = no_line,
+    ) -> None:
+        """`line` is asked when a session is opened."""
         self._sandbox, self._workspace, self._access = sandbox, workspace, access
+        self._line = line
         self._session: Session | None = None
         self._opening = asyncio.Lock()
 
@@ -28,12 +45,24 @@ class Hands:
         """There is a sandbox."""
         return self._sandbox is not None
 
-    async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:
-        """Run one tool. Cancelling it ends what it started."""
+    async def call(
+        self, tool: str, args: Mapping[str, Any], *, timeout_s: float, access: Access | None = None
+    ) -> Outcome:
+        """Run one tool. Cancelling it ends what it started.
+
+        Args:
+            access: for this call alone, where it is another than the turn's.
+        """
         own_s = args.get("timeout_s")
         limit_s = timeout_s if own_s is None else own_s + GRACE_S
         try:
-            return await (await self._opened()).call(tool, args, timeout_s=limit_s)
+            if access is None or access == self._access:
+                return await (await self._opened()).call(tool, args, timeout_s=limit_s)
+            session = await self._begun(access)
+            try:
+                return await session.call(tool, args, timeout_s=limit_s)
+            finally:
+                await session.close()
         except NoSandbox as error:
             return Outcome(False, f"The tools are off: {error}")
 
@@ -74,12 +103,15 @@ class Hands:
             await session.close()
 
     async def _opened(self) -> Session:
-        if self._sandbox is None:
-            raise _absent()
         async with self._opening:
             if self._session is None:
-                self._session = await self._sandbox.open(self._workspace, self._access)
+                self._session = await self._begun(self._access)
             return self._session
+
+    async def _begun(self, access: Access) -> Session:
+        if self._sandbox is None:
+            raise _absent()
+        return await self._sandbox.open(self._workspace, access, await self._line())
 
 
 def _absent() -> NoSandbox:

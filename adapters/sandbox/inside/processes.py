@@ -1,7 +1,8 @@
 """
 Running children and ending them, wherever they have hidden.
 
-Rule 1: whatever a call has started is dead before its reply is sent.
+Rule 1: whatever a call has started is dead before its reply is sent, but what it was asked to leave
+        in the background: that is a group of its own, below a keeper.
 Rule 2: as pid 1 of its own namespace the server can be neither killed nor stopped from inside, and
         one `kill(-1)` reaches every other process at once, `setsid` and double forks included.
         Without a namespace the server is the subreaper of its descendants and finds them in /proc.
@@ -13,7 +14,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from adapters.sandbox.inside.link import Link
@@ -42,8 +43,98 @@ def seclude() -> None:
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+class Family:
+    """The processes below the server, and which of them outlive a call."""
+
+    def __init__(self) -> None:
+        self.keepers: set[int] = set()
+        """Each is the reaper of one background command; it and all below it are spared."""
+        self.aide = 0
+        """The forwarder. It may be ended with the rest: there is another when it is needed."""
+        self.statuses: dict[int, int] = {}
+        """How keepers have ended, by pid, until somebody takes it."""
+
+    def living(self) -> list[int]:
+        """Pids of all processes of commands, zombies included."""
+        known = {self.aide, *self.keepers}
+        return [pid for pid in _everybody() if pid not in known]
+
+    def rest(self) -> list[int]:
+        """Pids of those that are not spared."""
+        if not self.keepers:
+            return self.living()
+        parents = _parents()
+        spared = {self.aide, *_below(self.keepers, parents)}
+        mine = parents if os.getpid() == 1 else _below({os.getpid()}, parents)
+        return [pid for pid in mine if pid not in spared and pid != os.getpid()]
+
+    def running(self) -> int:
+        """How many are neither spared nor dead."""
+        return sum(not _is_dead(pid) for pid in self.rest())
+
+    def end_rest(self) -> dict[int, int]:
+        """Kill every process that is not spared and reap it; gives wait statuses by pid.
+
+        Where that does not succeed, as new ones come faster, all are ended.
+        """
+        if not self.keepers:
+            return self.end_all()
+        statuses: dict[int, int] = {}
+        give_up = time.monotonic() + _DYING_S
+        while time.monotonic() < give_up:
+            for pid in (rest := self.rest()):
+                _kill(pid)
+            self._reap(statuses)
+            if not rest:
+                return statuses
+            time.sleep(0.001)
+        return statuses | self.end_all()
+
+    def end_all(self) -> dict[int, int]:
+        """Kill every process but the server and reap them; gives wait statuses by pid."""
+        statuses: dict[int, int] = {}
+        give_up = time.monotonic() + _DYING_S
+        while time.monotonic() < give_up:
+            _kill_all()
+            if not self._reap(statuses):
+                break
+            time.sleep(0.001)
+        return statuses
+
+    def end_group(self, keeper: int) -> bool:
+        """Kill all below one keeper, then the keeper; false where something is left of it."""
+        give_up = time.monotonic() + _DYING_S
+        while time.monotonic() < give_up:
+            below = _below({keeper}, _parents()) - {keeper}
+            # A zombie is the keeper's to reap; it does nothing any more.
+            left = [pid for pid in below if not _is_dead(pid)]
+            for pid in left:
+                _kill(pid)
+            if not left:
+                _kill(keeper)
+                self.keepers.discard(keeper)
+                self._reap({})
+                return True
+            time.sleep(0.001)
+        return False
+
+    def _reap(self, statuses: dict[int, int]) -> bool:
+        """Collect the dead; false when no child is left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid in self.keepers:
+                self.statuses[pid] = status
+            statuses[pid] = status
+
+
 def attend(
     link: Link,
+    family: Family,
     call: int,
     pid: int,
     output: int,
@@ -62,31 +153,14 @@ def attend(
     watch = os.pidfd_open(pid)
     try:
         cause = _watch(link, call, watch, output, take, deadline, guard)
-        left_running = len(living()) - 1 if cause == "ended" else 0
-        statuses = end_all()
+        left_running = family.running() if cause == "ended" else 0
+        statuses = family.end_rest()
         _drain(output, take)
     finally:
         os.close(watch)
         os.close(output)
     status = os.waitstatus_to_exitcode(statuses[pid]) if pid in statuses else None
-    return Ending(cause, status if cause == "ended" else None, max(0, left_running))
-
-
-def living() -> list[int]:
-    """Pids of all processes of the sandbox but the server, zombies included."""
-    return _others() if os.getpid() == 1 else _descendants()
-
-
-def end_all() -> dict[int, int]:
-    """Kill every process but the server and reap them; gives wait statuses by pid."""
-    statuses: dict[int, int] = {}
-    give_up = time.monotonic() + _DYING_S
-    while time.monotonic() < give_up:
-        _kill_all()
-        if not _reap(statuses):
-            break
-        time.sleep(0.001)
-    return statuses
+    return Ending(cause, status if cause == "ended" else None, left_running)
 
 
 def _watch(
@@ -142,42 +216,56 @@ def _drain(output: int, take: Callable[[bytes], None]) -> None:
 
 def _kill_all() -> None:
     if os.getpid() == 1:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(-1, signal.SIGKILL)
+        _kill(-1)
         return
-    for pid in _descendants():
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+    for pid in _below({os.getpid()}, _parents()) - {os.getpid()}:
+        _kill(pid)
 
 
-def _reap(statuses: dict[int, int]) -> bool:
-    """Collect the dead; False when no child is left."""
-    while True:
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return False
-        if pid == 0:
-            return True
-        statuses[pid] = status
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
 
 
-def _others() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal() and name != "1"]
+def _everybody() -> Iterable[int]:
+    if os.getpid() == 1:
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal() and name != "1"]
+    return _below({os.getpid()}, _parents()) - {os.getpid()}
 
 
-def _descendants() -> list[int]:
-    children: dict[int, list[int]] = {}
+def _parents() -> dict[int, int]:
+    """Every process that can be seen, with its parent."""
+    found: dict[int, int] = {}
     for name in os.listdir("/proc"):
-        if name.isdecimal():
-            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-                # The name in brackets may hold anything; the parent is the second field after it.
-                parent = int(file.read().rpartition(b")")[2].split()[1])
-                children.setdefault(parent, []).append(int(name))
-    found: list[int] = []
-    open_ = [os.getpid()]
+        if name.isdecimal() and (stat := _stat(name)):
+            found[int(name)] = int(stat[1])
+    return found
+
+
+def _below(tops: Collection[int], parents: Mapping[int, int]) -> set[int]:
+    """These processes and all that descend from them."""
+    children: dict[int, list[int]] = {}
+    for pid, parent in parents.items():
+        children.setdefault(parent, []).append(pid)
+    found = set(tops)
+    open_ = list(tops)
     while open_:
         mine = children.get(open_.pop(), [])
-        found += mine
+        found.update(mine)
         open_ += mine
     return found
+
+
+def _is_dead(pid: int) -> bool:
+    stat = _stat(str(pid))
+    return not stat or stat[0] in (b"Z", b"X")
+
+
+def _stat(pid: str) -> list[bytes]:
+    """State, parent and what follows of a process; empty where it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # The name in brackets may hold anything.
+            return file.read().rpartition(b")")[2].split()
+    except OSError:
+        return []

@@ -17,10 +17,13 @@ from adapters.sandbox.inside import files, paths, processes, search, snapshot, t
 from adapters.sandbox.inside.limits import FOLDERS, Limits
 from adapters.sandbox.inside.link import BotGone, Link
 from adapters.sandbox.inside.paths import Impossible
+from adapters.sandbox.inside.processes import Family
 from adapters.sandbox.inside.shell import KEPT, Shell, cut_middle
 
 _WHOLE_TREE_S = 120.0
 _ANSWER_BYTES = 8 * 1024 * 1024
+CERTIFICATES = "certificates.pem"
+"""Beside the shell's state: the authorities that programs trust."""
 
 
 class Server:
@@ -29,13 +32,20 @@ class Server:
     def __init__(self, root: str, state: str, limits: Limits, link: Link) -> None:
         self._root = os.path.realpath(root)
         self._limits = limits
-        self._link = link
+        self._link, self._state = link, state
+        self._family = Family()
         self._writer = files.Writer(self._root, limits)
         self._trees = snapshot.Trees(self._root, limits)
-        self._shell = Shell(self._root, state, limits, link)
+        self._shell = Shell(self._root, state, limits, link, self._family)
 
     def serve(self) -> None:
-        """Answer calls until the bot is gone."""
+        """Answer calls until the bot is gone; then everything has ended."""
+        try:
+            self._serve()
+        finally:
+            self._family.end_all()
+
+    def _serve(self) -> None:
         while True:
             frame = self._link.next_call()
             answer = self._answer(frame)
@@ -84,7 +94,27 @@ class Server:
             return transfer.take(root, args)
         if tool == "snapshot":
             return self._trees.step(args)
+        if tool == "line":
+            return self._take_line(args)
         raise Impossible(f"There is no tool {tool!r} in the sandbox.")
+
+    def _take_line(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Open the way out that the bot has given; before the first command."""
+        from adapters.sandbox.inside import way
+
+        opened = way.Way(args["socket"], args["port"])
+        bundle = None
+        if args["certificate"]:
+            bundle = os.path.join(self._state, CERTIFICATES)
+            way.write_bundle(bundle, args["certificate"])
+        self._shell.further = way.environment(opened.port, bundle, args["environment"])
+
+        def tend() -> None:
+            opened.keep()
+            self._family.aide = opened.child
+
+        self._shell.tend = tend
+        return {"ok": True}
 
     def _hashes(self, wanted: list[str]) -> dict[str, Any]:
         found: dict[str, str | None] = {}
@@ -107,6 +137,7 @@ class Server:
         answer = bytearray()
         ending = processes.attend(
             self._link,
+            self._family,
             call,
             pid,
             ours,
@@ -168,4 +199,4 @@ def main() -> None:
         os.dup2(nothing, 2)
         Server(root, state, limits, link).serve()
     except BotGone:
-        processes.end_all()
+        return

@@ -7,13 +7,15 @@ Rule 2: when the command has ended, so has everything that it started.
 
 import os
 import resource
+import signal
 import time
+from collections.abc import Callable
 from typing import Any
 
 from adapters.sandbox.inside import processes
 from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.inside.link import Link
-from adapters.sandbox.inside.processes import Ending
+from adapters.sandbox.inside.processes import Ending, Family
 from adapters.sandbox.inside.tree import Survey, survey
 
 _PROLOGUE = """
@@ -33,11 +35,15 @@ KEPT = ("variables", "directory")
 class Shell:
     """Runs commands for one session."""
 
-    def __init__(self, root: str, state: str, limits: Limits, link: Link) -> None:
+    def __init__(self, root: str, state: str, limits: Limits, link: Link, family: Family) -> None:
         self._root = root
         self._state = state
         self._limits = limits
-        self._link = link
+        self._link, self._family = link, family
+        self.further: dict[str, str] = {}
+        """Variables that every command has."""
+        self.tend: Callable[[], None] = lambda: None
+        """Looks after what serves the commands, before each and while it runs."""
         self._next_walk = 0.0
 
     def run(
@@ -53,10 +59,18 @@ class Shell:
         allowed = min(asked, most_s)
         before = known or survey(self._root, limits)
         output = Tail(limits.output_chars)
+        self.tend()
         pid, pipe = self._start(args["command"])
         self._next_walk = time.monotonic() + 1.0
         ending = processes.attend(
-            self._link, call, pid, pipe, output.take, time.monotonic() + allowed, self._guard
+            self._link,
+            self._family,
+            call,
+            pid,
+            pipe,
+            output.take,
+            time.monotonic() + allowed,
+            self._guard,
         )
         after = survey(self._root, limits)
         text = _report(output.text(), ending, allowed)
@@ -84,9 +98,11 @@ class Shell:
             for fd, place in ((nothing, 0), (theirs, 1), (theirs, 2)):
                 os.dup2(fd, place)
             self._limit()
+            # Python ignores it; a command whose reader has gone should end without a word.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.chdir(self._root)
             arguments = ["bash", "--noprofile", "--norc", "-c", _PROLOGUE, "bash", command]
-            environment = {**os.environ, "HEADWAY_SHELL": self._state}
+            environment = {**os.environ, **self.further, "HEADWAY_SHELL": self._state}
             os.execvpe("bash", arguments, environment)  # noqa: S606
         except OSError as error:
             os.write(2, f"bash could not be started: {error}\n".encode())
@@ -107,7 +123,8 @@ class Shell:
             _lower(resource.RLIMIT_NPROC, 2 * limits.processes)
 
     def _guard(self) -> str | None:
-        if len(processes.living()) > self._limits.processes:
+        self.tend()
+        if len(self._family.living()) > self._limits.processes:
             return f"it ran more than {self._limits.processes} processes at once"
         now = time.monotonic()
         if now < self._next_walk:
