@@ -3,6 +3,7 @@
 from bot.chat.amounts import spent, spent_of
 from bot.chat.caps import held_by, warnings
 from bot.chat.facts import Facts, Manner, lost_room
+from bot.chat.gate_words import failing_line
 from bot.chat.held import since, why
 from bot.chat.times import clock_time, duration, moment
 from bot.goals.goal import Goal, State
@@ -50,7 +51,7 @@ def status(facts: Facts, manner: Manner) -> Shape:
         body=as_shown(facts.text(goal.objective)),
         now=_now(facts, manner),
         tasks=tuple((task.title, task.state) for task in facts.tasks),
-        notes=warnings(facts, manner),
+        notes=(*failing_line(facts, manner), *warnings(facts, manner)),
         buttons=(*buttons(manner, *_offered(goal)), details(manner)),
         goal=goal.id,
         state=goal.state,

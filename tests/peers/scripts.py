@@ -73,6 +73,7 @@ from adapters.rehearsal.script import (
     verdict,
     whole_text,
 )
+from tests.peers.scripts_projects import PROJECTS
 
 _DIRECTIVE = re.compile(r"!script +([a-z_]+)((?: +[^\s<\"]+)*)")
 
@@ -443,4 +444,5 @@ _SCRIPTS: dict[str, tuple[Part, Part]] = {
     "audit_fails_once": (_two_turns, _fails_first_audit),
     "invalid": (_invalid, _counted),
     "narrows": (_narrows, _continues),
+    **PROJECTS,
 }

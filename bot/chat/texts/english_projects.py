@@ -12,6 +12,7 @@ PROJECTS: Final[Mapping[str, str]] = {
     "verb.gate.example": "gate G12 add pytest -q",
     "gates.failing": "Failing: {names}",
     "gates.passed": "{names} passed",
+    "gates.and": " · ",
     "gates.fails": " — fails",
     "said.gate.head": "{goal} is complete only when these pass:",
     "said.gate.line": "{n}. {command}{state}",
