@@ -47,6 +47,7 @@ class Session(Protocol):
     async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:
         """Run `read`, `write`, `edit`, `glob`, `grep` or `bash` inside; arguments as in bot.tools.
 
+        `fresh`, an argument of `bash` that the agent has not, runs the command in a shell of its own.
         Cancelling the await kills what the call started before it returns.
 
         Raises:

@@ -3,6 +3,7 @@
 
 Rule 1: a reader never holds more than the output limit, however much is printed.
 Rule 2: when the command has ended, so has everything that it started.
+Rule 3: a `fresh` one has nothing of those before, and leaves nothing for those after it.
 """
 
 import os
@@ -60,7 +61,7 @@ class Shell:
         before = known or survey(self._root, limits)
         output = Tail(limits.output_chars)
         self.tend()
-        pid, pipe = self._start(args["command"])
+        pid, pipe = self._start(args["command"], is_fresh=args.get("fresh") is True)
         self._next_walk = time.monotonic() + 1.0
         ending = processes.attend(
             self._link,
@@ -86,7 +87,7 @@ class Shell:
             "survey": after,
         }
 
-    def _start(self, command: str) -> tuple[int, int]:
+    def _start(self, command: str, *, is_fresh: bool) -> tuple[int, int]:
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid:
@@ -101,8 +102,11 @@ class Shell:
             # Python ignores it; a command whose reader has gone should end without a word.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.chdir(self._root)
-            arguments = ["bash", "--noprofile", "--norc", "-c", _PROLOGUE, "bash", command]
-            environment = {**os.environ, **self.further, "HEADWAY_SHELL": self._state}
+            arguments = ["bash", "--noprofile", "--norc", "-c"]
+            arguments += [command] if is_fresh else [_PROLOGUE, "bash", command]
+            environment = {**os.environ, **self.further}
+            if not is_fresh:
+                environment["HEADWAY_SHELL"] = self._state
             os.execvpe("bash", arguments, environment)  # noqa: S606
         except OSError as error:
             os.write(2, f"bash could not be started: {error}\n".encode())

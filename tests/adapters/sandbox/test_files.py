@@ -257,6 +257,21 @@ async def test_only_what_the_workspace_is_counts_as_a_change(session: Session) -
     assert all(outcome.changed for outcome in changes)
 
 
+async def test_a_fresh_command_has_nothing_of_those_before_and_leaves_nothing(
+    session: Session,
+) -> None:
+    await bash(session, "cd drafts; export MARK=1")
+
+    fresh = await session.call(
+        "bash", {"command": "pwd; echo [$MARK]; export MARK=2", "fresh": True}, timeout_s=30
+    )
+    after = await bash(session, "basename $PWD; echo $MARK")
+
+    assert fresh.text.splitlines()[-1] == "[]"
+    assert not fresh.text.splitlines()[0].endswith("drafts")
+    assert after.text.split() == ["drafts", "1"]
+
+
 async def test_variables_stay_for_the_next_command_and_its_failure_does_not_matter(
     session: Session,
 ) -> None:
