@@ -25,6 +25,8 @@ LAST_TIME: Final = 253_402_300_799.0
 """The end of the year 9999, the last that Python's dates can tell."""
 
 _TEXTS: Final = ("glyph", "word", "body", "now", "goal", "state", "origin")
+_LEFT: Final = ("times", "is_yes_or_no", "file")
+"""Of a shape: whoever reads it is in the console's own zone, and sees all of it."""
 _LISTS: Final = ("facts", "notes", "mentions", "options", "reactions")
 
 
@@ -147,9 +149,8 @@ def _sent(line: Posted | Edited) -> dict[str, Any]:
         "thread": line.thread,
         "at": line.at,
         "silent": line.is_silent,
-        # Whoever reads it is in the console's own zone.
         "shape": {
-            name: value for name, value in asdict(line.shape).items() if value and name != "times"
+            name: value for name, value in asdict(line.shape).items() if value and name not in _LEFT
         },
     }
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from adapters.slack.ids import is_channel, is_user, parted
 from adapters.slack.mrkdwn import escaped, literal, of_line, sections
 from adapters.slack.presses import ACTION, Press, button, cut, units
+from adapters.slack.render import choice_style
 from adapters.slack.richtext import blocks as blocks_of
 from adapters.slack.text import parsed
 from bot.errors import Refused
@@ -191,12 +192,11 @@ def _tasks(shape: Shape) -> list[str]:
 
 
 def _acts(shape: Shape, numbers: Numbers, place: Place | None, of: str) -> list[Block]:
-    is_choice = len(shape.options) == 2 and all(one.verb for one in shape.buttons)
     offered = [
         (
             str(n),
             f"{n}. {one}" if _are_long(shape.options) else one,
-            ("primary", "danger")[n - 1] if is_choice else "",
+            choice_style(shape, n),
         )
         for n, one in enumerate(shape.options, 1)
     ]

@@ -30,7 +30,7 @@ from adapters.slack.payloads import ts as ts_in
 from adapters.slack.people import Directory
 from adapters.slack.render import Message, Words
 from adapters.slack.upload import Upload, Uploads, of_attachment, of_bytes
-from adapters.slack.wording import WHOLE, Make, digest_of, is_in_place, is_status, rare_in
+from adapters.slack.wording import Make, digest_of, is_in_place, is_status, rare_in
 from bot.errors import HeadwayError, OutcomeUnknown, Refused, Wait
 from bot.ports.chat import THREAD_CLOSED, Outgoing, Place, Shape
 from bot.ports.files import Files
@@ -336,12 +336,12 @@ class SlackPosting:
         with_line = render.message(told, self._words)
         try:
             await self._posted(line, with_line, 1)
-            if WHOLE in lost and shape.options:
-                short = wording.excerpt(shape, render.EXCERPTS[1], self._words)
-                said = wording.single(message, replace(short, options=()), self._words)
-                await self._updated(replace(message, edits=id), said, 1)
         except HeadwayError as error:
             log.warning("That files of %s are not there cannot be told: %s", message.key, error)
+        if wording.whole_of(shape) in lost and shape.options:
+            short = wording.excerpt(shape, render.EXCERPTS[1], self._words)
+            said = wording.single(message, replace(short, options=()), self._words)
+            await self._updated(replace(message, edits=id), said, 1)
 
     async def _in_dialects(self, place: Place, make: Make, call: Callable[[Message], Any]) -> Json:
         """Send it in the richest blocks that are taken."""
@@ -367,7 +367,11 @@ class SlackPosting:
         """How it is said, and the files that go with it."""
         origin = await self._link(message)
         make, is_cut = wording.made(message, self._words, origin, shorter=shorter)
-        whole = [of_bytes(WHOLE, message.shape.body.encode(errors="replace"))] if is_cut else []
+        whole = (
+            [of_bytes(wording.whole_of(message.shape), message.shape.body.encode(errors="replace"))]
+            if is_cut
+            else []
+        )
         return make, [*whole, *(of_attachment(file, self._files) for file in message.files)]
 
     async def _link(self, message: Outgoing) -> str:

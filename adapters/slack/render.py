@@ -222,12 +222,11 @@ def _acts(shape: Shape) -> list[Block]:
     """Buttons of the options, then the others."""
     spoken = " ".join(part for part in (shape.word, *shape.facts[:1]) if part and shape.word)
     are_listed = _are_listed(shape.options)
-    is_choice = len(shape.options) == 2 and all(one.verb for one in shape.buttons)
     offered: list[tuple[str, str, str]] = [
         (
             str(n),
             f"{n}. {_plain(option)}" if are_listed else option,
-            ("primary", "danger")[n - 1] if is_choice else "",
+            choice_style(shape, n),
         )
         for n, option in enumerate(shape.options[:OPTIONS_MOST], 1)
     ]
@@ -247,6 +246,15 @@ def _acts(shape: Shape) -> list[Block]:
     return (
         [{"type": "actions", "block_id": f"{ACTION}acts", "elements": elements}] if elements else []
     )
+
+
+def choice_style(shape: Shape, number: int) -> str:
+    """How the button of an answer looks: where the first is a yes and the last a no, like those."""
+    if not shape.is_yes_or_no:
+        return ""
+    if number == len(shape.options):
+        return "danger"
+    return "primary" if number == 1 else ""
 
 
 def _has_primary(elements: Sequence[Any]) -> bool:

@@ -63,11 +63,16 @@ def single(message: Outgoing, shape: Shape, words: Words) -> Message:
 
 def excerpt(shape: Shape, most: int, words: Words) -> Shape:
     """The shape with its first paragraph; a call that is asked about with the hash of the whole."""
-    short = render.excerpt(shape, most, WHOLE, words)
+    short = render.excerpt(shape, most, whole_of(shape), words)
     if not shape.options:
         return short
     digest = hashlib.sha256(shape.body.encode(errors="replace")).hexdigest()
     return replace(short, notes=(*short.notes, f"SHA-256 `{digest}`"))
+
+
+def whole_of(shape: Shape) -> str:
+    """What the file with its whole text is called."""
+    return shape.file or WHOLE
 
 
 def is_status(message: Outgoing) -> bool:

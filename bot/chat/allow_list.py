@@ -175,11 +175,18 @@ class AllowList:
 
     def admin_ids(self, place: Place) -> tuple[str, ...]:
         """The ids of the room's admins whom the list names as persons."""
+        return self._persons(place, "admin")
+
+    def approver_ids(self, place: Place) -> tuple[str, ...]:
+        """The ids of those whom the list names as persons and who may approve calls there."""
+        return self._persons(place, "approver", "admin")
+
+    def _persons(self, place: Place, *roles: Role) -> tuple[str, ...]:
         return tuple(
             dict.fromkeys(
                 entry.subject.id
                 for entry in self._register.entries
-                if entry.role == "admin"
+                if entry.role in roles
                 and entry.subject.kind == "person"
                 and entry.subject.network == place.network
                 and _holds_in(entry, place)

@@ -13,6 +13,7 @@ from typing import Final
 from bot.chat import views
 from bot.chat.aimed import aimed, goal_of
 from bot.chat.amounts import budget_changed, budget_with, read_amount
+from bot.chat.answers import IN_WORDS, act_of
 from bot.chat.desk import Desk
 from bot.chat.forms import MOST, length
 from bot.chat.parse import NAME, objective, wanted
@@ -107,8 +108,8 @@ class Checks:
         is_it = decision is not None and found.decision in (0, decision.number)
         if goal is None or decision is None or decision.answered or not is_it:
             return {WORDS: texts("window.gone_decision")}
-        refuse(self._desk, found, Act.ANSWER)
-        if decision.kind != "question":
+        refuse(self._desk, found, act_of(decision))
+        if decision.kind not in IN_WORDS:
             return {WORDS: texts("window.by_button")}
         return self._words(found)
 

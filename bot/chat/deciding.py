@@ -16,7 +16,8 @@ from bot.chat.commands import Commands
 from bot.chat.desk import Desk
 from bot.chat.facts import Facts
 from bot.chat.heard import Heard
-from bot.chat.posts import words_of
+from bot.chat.offers import Answer, is_long, words_of
+from bot.chat.signs import NO, NUMBERS, YES
 from bot.errors import Refused
 from bot.goals.goal import Decision, Goal, State
 from bot.ports.journal import content_hash
@@ -26,7 +27,7 @@ CARDS: Final = frozenset({"decision", "reminder"})
 """Kinds of posts under which a decision is answered."""
 LATE_S: Final = 60.0
 """How long after an answer its word is one that came too late."""
-Answering = Callable[[Heard, Goal, answers.Answer], Awaitable[None]]
+Answering = Callable[[Heard, Goal, Answer], Awaitable[None]]
 Gathering = Callable[[Goal], Awaitable[Facts]]
 
 
@@ -66,14 +67,19 @@ class Deciding:
         goal = await self._desk.journal.goal(posted.goal)
         return await self.card(goal, number_in(posted.key))
 
-    async def reacted(self, heard: Heard, card: Card, word: str) -> None:
-        """Answer by a reaction that stands for this word."""
+    async def reacted(self, heard: Heard, card: Card, sign: str) -> None:
+        """Answer by a reaction: one that stands for a yes, for a no, or for an option's number."""
         try:
             if not card.is_open:
                 raise Refused("That decision is closed.", code="too_late")
-            answer = self._read(word, await self._facts(card.goal))
+            facts = await self._facts(card.goal)
+            answer = self._signed(sign, facts)
             if answer is None:
                 await self._desk.inbox.handled(heard.id)
+            elif answer.is_accepted and is_long(card.decision, facts):
+                # What it asks may stand in a file: who has read that says the card's number.
+                if await self._commands.may(heard, answers.act_of(card.decision), card.goal):
+                    await self._say_exact(heard, card.decision, "said.number_first")
             elif not await self._takes_words_only(heard, card.decision):
                 await self._answer(heard, card.goal, answer)
             elif await self._commands.may(heard, answers.act_of(card.decision), card.goal):
@@ -88,8 +94,7 @@ class Deciding:
                 raise Refused("That decision is closed.", code="too_late")
             facts = await self._facts(card.goal)
             if in_words:
-                answer = answers.exact(text, facts, self._desk.manner)
-                answer = answer or answers.in_words(text, facts, replies_to_card=True)
+                answer = answers.in_form(text, facts, self._desk.manner)
             else:
                 answer = self._read(text, facts)
             if answer is not None:
@@ -148,7 +153,13 @@ class Deciding:
         asked = replace(card.decision, answered=False)
         return await self._facts(replace(card.goal, state=State.DECIDING, decision=asked))
 
-    def _read(self, text: str, facts: Facts) -> answers.Answer | None:
+    def _signed(self, sign: str, facts: Facts) -> Answer | None:
+        """What a reaction means under an open card."""
+        if sign in (YES, NO):
+            return answers.by_sign(sign == YES, facts, self._desk.manner)
+        return answers.by_number(NUMBERS.index(sign) + 1, facts, self._desk.manner)
+
+    def _read(self, text: str, facts: Facts) -> Answer | None:
         """What a sign or a button means: a number is the place of an option, and no option's words."""
         if text.isascii() and text.isdigit():
             return answers.by_number(int(text[:9]), facts, self._desk.manner)
@@ -161,7 +172,7 @@ class Deciding:
 
     async def _say_exact(self, heard: Heard, decision: Decision, key: str) -> None:
         yes, no = words_of(decision.kind, self._desk.manner)
-        shown = {"yes": yes[0], "no": no[0], "number": decision.number}
+        shown = {"yes": yes[0], "no": no[0], "word": yes[0], "number": decision.number}
         await self._commands.complain(heard, self._desk.manner.texts(key, **shown))
 
 

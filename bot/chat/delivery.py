@@ -17,12 +17,13 @@ from typing import Any
 from bot.chat.abilities import WHISPERS
 from bot.chat.caps import persons_of, reached_shape
 from bot.chat.cards import Closed, closed, number_in
+from bot.chat.concerned import Concerned
 from bot.chat.facts import Manner, gather
 from bot.chat.operations import Operations
 from bot.chat.posts import shape
 from bot.chat.replies import buttons_of, undo_buttons
 from bot.chat.roots import edited_root, root_shape
-from bot.chat.rows import ASKING, OF_ADMINS, answered, edits_root, is_silent, offered_to
+from bot.chat.rows import ASKING, answered, edits_root, is_silent, offered_to
 from bot.chat.typed import as_typed
 from bot.errors import HeadwayError, IllegalMove, OutcomeUnknown, Refused, StoreBusy, Wait
 from bot.goals.events import Paused
@@ -69,10 +70,6 @@ class _Lane:
     """Why the outbox cannot be read, as the log has been told."""
 
 
-def _nobody(place: Place) -> tuple[str, ...]:
-    return ()
-
-
 async def _always(place: Place) -> bool:
     return True
 
@@ -117,8 +114,7 @@ class Delivery:
         """By them the complete post tells which files there are."""
         self.approves: Callable[[Place], Awaitable[bool]] = _always
         """Whether a reaction approves a call there."""
-        self.admins: Callable[[Place], tuple[str, ...]] = _nobody
-        """A room's admins, as their network knows them."""
+        self.concerned = Concerned(rooms)
         self._tried_again: set[str] = set()
         self._lanes = tuple(_Lane(chat) for chat in chats)
 
@@ -266,8 +262,9 @@ class Delivery:
         shape = await self._shape(due) if only_for is not None else None
         if shape is None or only_for is None:
             return due.remote
+        goal = await self._journal.goal(due.goal) if due.goal else None
         shape = as_typed(
-            await self._called(shape, due),
+            await self.concerned.called(shape, due, goal),
             due.place,
             is_ours=not due.goal or due.kind in OURS,
             names=self._manner.commands,
@@ -316,7 +313,7 @@ class Delivery:
         if edits_root(due):
             return await edited_root(due, goal, self._journal, self._rooms, self._manner)
         card = await self._card(due) if due.kind == "card" else None
-        further = {due.content, card.decision.text if card else ""} - {""}
+        further = {due.content} - {""}
         is_status = due.kind == "status"
         facts = await gather(
             goal,
@@ -327,6 +324,7 @@ class Delivery:
             card,
             spending=self.spending if is_status else None,
             holds=self.holds if is_status else None,
+            room=self.concerned.settings(due.place),
         )
         shared = due.files
         if due.kind == "complete" and self.attachments is not None:
@@ -338,15 +336,6 @@ class Delivery:
         if goal.decision is not None and goal.decision.kind == "approval" and shown.reactions:
             return shown if await self.approves(due.place) else replace(shown, reactions=())
         return shown
-
-    async def _called(self, shape: Shape, due: Due) -> Shape:
-        """The shape with whom it concerns as its network knows them; goals know persons."""
-        admins = self.admins(due.place) if due.key.startswith(OF_ADMINS) else ()
-        if not shape.mentions:
-            return replace(shape, mentions=admins)
-        people = await self._rooms.people(shape.mentions)
-        ids = (people[person].id for person in shape.mentions if person in people)
-        return replace(shape, mentions=(*ids, *admins))
 
     async def _card(self, due: Due) -> Closed | None:
         lines = await self._journal.history(due.session)

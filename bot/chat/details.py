@@ -14,7 +14,7 @@ from typing import Final
 from bot.chat import views
 from bot.chat.amounts import count, spent_of, usd
 from bot.chat.facts import Facts, Manner
-from bot.chat.posts import asked
+from bot.chat.offers import asked
 from bot.chat.status import status, turns
 from bot.chat.times import clock_time, moment
 from bot.goals.events import CallSettled, CallStarted, ObjectiveEdited

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from zoneinfo import ZoneInfo
 
-from bot.chat.cards import Closed
+from bot.chat.cards import Allowed, Closed, allowed_in
 from bot.chat.texts import Texts
-from bot.goals.goal import Goal
+from bot.goals.goal import Decision, Goal
 from bot.ports.chat import Attachment, Network
 from bot.ports.holds import Hold, Holds
 from bot.ports.journal import Journal, Task
 from bot.ports.mail import Rooms
+from bot.ports.room_settings import DEFAULTS, RoomSettings
 from bot.ports.spending import Share, Spending
 
 
@@ -33,6 +34,10 @@ class Facts:
     """What stops the goal, where a message tells of it."""
     files: tuple[Attachment, ...] = ()
     """That a message brings, or tells of."""
+    room: RoomSettings = DEFAULTS
+    """Of where the goal lives, where a message tells who may do what there."""
+    allowed: tuple[Allowed, ...] = ()
+    """What people allowed beyond its profile, as its journal tells it."""
 
     def text(self, content: str) -> str:
         """The text of a hash, or nothing when it is gone or was never there."""
@@ -69,6 +74,17 @@ def lost_room(goal: Goal) -> tuple[str, str]:
     return (how, note) if kind == "room_lost" else ("", "")
 
 
+def _broken(goal: Goal) -> str:
+    """The hash of the check that could not run and stopped it; empty where none did."""
+    kind, _, hash = goal.reason.partition(":")
+    return hash if kind == "gate" else ""
+
+
+def _texts_of(decision: Decision) -> set[str]:
+    """Hashes of what it asks and of what it may allow."""
+    return {decision.text, decision.grant.what if decision.grant is not None else ""}
+
+
 async def gather(
     goal: Goal,
     journal: Journal,
@@ -79,16 +95,25 @@ async def gather(
     *,
     spending: Spending | None = None,
     holds: Holds | None = None,
+    room: RoomSettings = DEFAULTS,
 ) -> Facts:
     """Read what messages about `goal` show; `further` are content hashes beside its own."""
-    decision = goal.decision.text if goal.decision else ""
     reason = goal.wait.reason if goal.wait else ""
-    hashes = {goal.objective, goal.reply, goal.note, goal.finish_note, decision, reason, *further}
-    hashes.add(lost_room(goal)[1])
+    hashes = {goal.objective, goal.reply, goal.note, goal.finish_note, goal.plan, reason, *further}
+    for decision in (goal.decision, closed.decision if closed else None):
+        hashes |= _texts_of(decision) if decision is not None else set()
+    hashes |= {lost_room(goal)[1], *(grant.what for grant in goal.grants)}
+    hashes |= {*(gate.command for gate in goal.gates), *goal.failing, _broken(goal)}
     hashes -= {""}
     contents = await journal.contents(goal.session, sorted(hashes))
-    answered_by = closed.by if closed else ""
-    people = await rooms.people(sorted({goal.owner, goal.by, answered_by} - {""}))
+    # Who allowed something, and whose yes a plan has, stands nowhere but in the journal.
+    lines = await journal.history(goal.session) if goal.grants or goal.plan else ()
+    allowed = allowed_in(lines, goal)
+    people = await rooms.people(
+        sorted(
+            {goal.owner, goal.by, closed.by if closed else "", *(one.by for one in allowed)} - {""}
+        )
+    )
     return Facts(
         goal,
         contents,
@@ -98,4 +123,6 @@ async def gather(
         await spending.shares(goal) if spending is not None and not goal.is_final else (),
         closed,
         await holds.over(goal.session, goal.owner) if holds and not goal.is_final else None,
+        room=room,
+        allowed=allowed,
     )

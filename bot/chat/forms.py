@@ -12,10 +12,11 @@ from typing import Final
 from bot.chat import views
 from bot.chat.aimed import Aimed, aimed, goal_of
 from bot.chat.amounts import limit_reached, raise_of, spent
+from bot.chat.answers import IN_WORDS, act_of
 from bot.chat.desk import Desk
 from bot.chat.facts import gather
+from bot.chat.offers import asked
 from bot.chat.parse import wanted
-from bot.chat.posts import asked
 from bot.chat.pressed import About, live, refuse, some
 from bot.chat.rights import Act
 from bot.chat.status import status
@@ -29,6 +30,8 @@ MOST: Final = 3_000
 """Characters of a text in a form, as Slack's text input takes them."""
 BEGINNING: Final = 300
 """Characters that are shown of a text which is taken whole."""
+_ANSWERS: Final = {"question": "window.answer", "approval": "window.deny", "plan": "window.change"}
+"""The sentences of the form that takes an answer in words, by kind."""
 _RESTS: Final = (State.PAUSED, State.BLOCKED, State.OVER_BUDGET)
 
 
@@ -134,19 +137,23 @@ class Forms:
         is_it = decision is not None and found.decision in (0, decision.number)
         if goal is None or decision is None or decision.answered or not is_it:
             raise Refused(texts("refused.too_late"), code="too_late")
-        refuse(self._desk, found, Act.ANSWER)
+        refuse(self._desk, found, act_of(decision))
+        if decision.kind not in IN_WORDS:
+            raise Refused(texts("window.by_button"), code="by_button")
         facts = await gather(goal, desk.journal, desk.rooms, desk.clock.now())
         question, options = asked(decision, goal.reason, facts, desk.manner_in(found.place))
-        listed = "\n".join(f"{n}. {option}" for n, option in enumerate(options, 1))
-        name, hint = desk.name(goal), texts("window.answer.hint", most=f"{MOST:,}")
+        numbered = options if decision.kind == "question" else ()
+        listed = "\n".join(f"{n}. {option}" for n, option in enumerate(numbered, 1))
+        name, form = desk.name(goal), _ANSWERS[decision.kind]
+        hint = texts(f"{form}.hint", most=f"{MOST:,}")
         return Window(
-            texts("window.answer", goal=name, number=decision.number),
+            texts(form, goal=name, number=decision.number),
             "answer",
             *self._at(found),
             sections=(Shape("", "", body="\n\n".join(filter(None, (question, listed)))),),
-            inputs=(Input(WORDS, texts("window.answer.label"), "words", most=MOST, hint=hint),),
+            inputs=(Input(WORDS, texts(f"{form}.label"), "words", most=MOST, hint=hint),),
             fixed=((GOAL, name), (DECISION, str(decision.number))),
-            submit=texts("window.say"),
+            submit=texts(f"{form}.submit"),
             close=texts("window.cancel"),
         )
 

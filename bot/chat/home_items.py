@@ -14,8 +14,10 @@ from typing import Final, Literal
 from bot.chat import views
 from bot.chat.amounts import limit_reached, raise_of
 from bot.chat.facts import Facts, Manner
-from bot.chat.posts import asked, reason
+from bot.chat.offers import asked
+from bot.chat.posts import reason
 from bot.chat.rights import Act
+from bot.chat.shown_cards import deadline_key, further, head, in_a_form
 from bot.chat.status import shown_state, status
 from bot.chat.times import moment
 from bot.goals.goal import FINAL, Goal, State
@@ -128,21 +130,22 @@ def _decision(row: Row) -> Shape:
     question, options = asked(decision, goal.reason, facts, manner)
     is_whole = len(question) <= QUESTION_CHARS
     can_answer = bool(row.card) and (is_whole or decision.kind == "question")
-    key = "decision.deadline.approval" if decision.kind == "approval" else "decision.deadline"
+    key = deadline_key(decision)
     deadline = texts(key, time=moment(decision.expires_at, facts.now, manner.zone, texts))
     note = "" if can_answer else texts("home.by_hand" if is_whole else "home.too_long")
-    free = (Button("", texts("button.words")),) if decision.kind == "question" else ()
+    free = in_a_form(decision, manner, row.place.network)
     return Shape(
         "❓",
         texts("decision", number=decision.number),
-        (texts("goal", number=goal.number), *_whose(row)),
+        (*head(facts, decision, manner), *_whose(row)),
         body=question if is_whole else views.one_line(question, QUESTION_CHARS),
         now=texts("home.for", objective=views.one_line(facts.text(goal.objective))),
         options=options if can_answer else (),
-        notes=tuple(filter(None, (deadline, note))),
+        notes=tuple(filter(None, (*further(decision, facts, manner), deadline, note))),
         buttons=(*(free if can_answer else ()), _details(row)),
         goal=goal.id,
         state="deciding",
+        is_yes_or_no=decision.kind != "question",
     )
 
 

@@ -29,17 +29,17 @@ from bot.chat.operations import Operations
 from bot.chat.ownership import Ownership
 from bot.chat.parse import ALWAYS, Command, Greeting, Said, Speech, Talk
 from bot.chat.patience import STRANGERS, Patience
-from bot.chat.posts import words_of
 from bot.chat.pressing import Presses, is_again
 from bot.chat.reacting import Reactions
 from bot.chat.rights import Act, Roles, may
+from bot.chat.taking import TakingAnswers
 from bot.chat.times import DAY_S
 from bot.chat.typed import as_read
 from bot.chat.understanding import Understanding
 from bot.chat.undoing import Undoing
 from bot.chat.verbs import OF_ANYBODY, START, example
 from bot.errors import BadInput, HeadwayError, IllegalMove, Refused, Wait
-from bot.goals.events import DecisionAnswered, MessageReceived
+from bot.goals.events import MessageReceived
 from bot.goals.goal import Goal
 from bot.ports.attached import with_files
 from bot.ports.chat import (
@@ -90,7 +90,8 @@ class Intake:
         self._edits = Edits(desk, self._commands.commit)
         self._rooms = LostRooms(desk, operations)
         aiming, undoing = Aiming(desk, self._commands), Undoing(desk, roles)
-        self._deciding = Deciding(desk, self._commands, self._answer, self._facts)
+        self._taking = TakingAnswers(desk, self._commands)
+        self._deciding = Deciding(desk, self._commands, self._taking.answer, self._facts)
         deciding = self._deciding
         self._reactions = Reactions(desk, aiming, deciding, undoing)
         self._presses = Presses(desk, self._commands, deciding, undoing)
@@ -287,27 +288,18 @@ class Intake:
         facts = await self._facts(goal)
         # An exact word is what was asked for, however much was said before it.
         if (exact := answers.exact(text, facts, self._desk.manner)) is not None:
-            await self._answer(heard, goal, exact)
+            await self._taking.answer(heard, goal, exact)
+            return
+        if await self._taking.lacks(heard, goal, text, facts):
             return
         words = answers.in_words(text, facts, replies_to_card=bool(heard.message.reply_to))
         begins = words is not None or goal.state not in HEARING
         if begins and await self._commands.lets_be(heard):
             return
         if words is not None:
-            await self._answer(heard, goal, words)
+            await self._taking.answer(heard, goal, words)
         elif not begins or not await self._deciding.comes_late(heard, goal, text):
-            await self._steer(heard, goal, text, self._hint(goal, text))
-
-    def _hint(self, goal: Goal, text: str) -> Told | None:
-        """What is said to `ok` where only an exact word is a yes: else they think that they have answered."""
-        decision, texts = goal.decision, self._desk.manner.texts
-        if decision is None or decision.kind == "question" or decision.answered:
-            return None
-        if text.strip().rstrip(".!").casefold() not in texts("words.assent").split("|"):
-            return None
-        yes, no = words_of(decision.kind, self._desk.manner)
-        said = texts("said.exact_only", yes=yes[0], no=no[0], number=decision.number)
-        return lambda applied: said
+            await self._steer(heard, goal, text, self._taking.hint(goal, text))
 
     async def _is_answer(self, heard: Heard, command: Command) -> bool:
         """A command's word may be the very words of an option: then it is the answer."""
@@ -322,7 +314,7 @@ class Intake:
             text = self._desk.manner.texts("said.which_yes", number=goal.decision.number)
             await self._commands.answer(heard, text)
             return True
-        await self._answer(heard, goal, answer)
+        await self._taking.answer(heard, goal, answer)
         return True
 
     async def _is_rather_speech(self, heard: Heard, command: Command) -> bool:
@@ -330,17 +322,6 @@ class Intake:
         if command.verb.name in Ownership.verbs:
             return not await self._commands.is_offered(heard) and command.goal is None
         return command.verb.name == "why"
-
-    async def _answer(self, heard: Heard, goal: Goal, answer: answers.Answer) -> None:
-        decision = goal.decision
-        assert decision is not None
-        if not await self._commands.may(heard, answers.act_of(decision), goal):
-            return
-        content = Content(answer.text, heard.person)
-        answered = DecisionAnswered(
-            decision.id, heard.person, content.hash, accepted=answer.is_accepted
-        )
-        await self._commands.commit(heard, goal, answered, contents=(content,))
 
     async def _steer(self, heard: Heard, goal: Goal, text: str, told: Told | None = None) -> None:
         if not may(Act.STEER, heard.roles, is_owner=heard.is_owner_of(goal)):

@@ -7,14 +7,13 @@ Rule 2: a reason is a code; its sentence says what is true of that code, and the
 
 from bot.chat.amounts import limit_reached, raise_of, spent, spent_of
 from bot.chat.facts import Facts, Manner
-from bot.chat.signs import NO, YES, numbers
+from bot.chat.gate_words import passed
+from bot.chat.shown_cards import closed_card, open_card
 from bot.chat.status import buttons, details, status, turns
-from bot.chat.times import duration, moment
-from bot.goals.goal import Decision
+from bot.chat.times import duration
 from bot.ports.attached import size_of
 from bot.ports.chat import Button, Shape
 from bot.ports.mail import Due
-from bot.ports.question import read
 
 
 def shape(due: Due, facts: Facts, manner: Manner) -> Shape:
@@ -29,9 +28,9 @@ def shape(due: Due, facts: Facts, manner: Manner) -> Shape:
         case "over_budget":
             return _over_budget(due, facts, manner)
         case "decision" | "reminder":
-            return _decision(due, facts, manner)
+            return open_card(due, facts, manner)
         case "card":
-            return _closed_card(due, facts, manner)
+            return closed_card(due, facts, manner)
         case "answer":
             return _answer(due, facts, manner)
         case "file":
@@ -46,7 +45,7 @@ def reason(code: str, facts: Facts, manner: Manner, note: str = "") -> tuple[str
     texts = manner.texts
     kind, _, detail = code.partition(":")
     values = {
-        "detail": (detail or kind).replace("_", " "),
+        "detail": facts.text(detail) if kind == "gate" else (detail or kind).replace("_", " "),
         "note": note,
         "allowance": facts.goal.allowance,
         "name": facts.name(facts.goal.owner, texts),
@@ -57,26 +56,6 @@ def reason(code: str, facts: Facts, manner: Manner, note: str = "") -> tuple[str
     return what, texts.first(*keys, **values)
 
 
-def words_of(kind: str, manner: Manner) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The exact words that mean yes, and those that mean no, to a decision of this kind."""
-    yes, _, no = manner.texts(f"words.{kind}").partition("|")
-    return tuple(yes.split()), tuple(no.split())
-
-
-def asked(
-    decision: Decision, rule: str, facts: Facts, manner: Manner
-) -> tuple[str, tuple[str, ...]]:
-    """The question of a decision, and the answers that it offers."""
-    question = read(facts.text(decision.text))
-    if decision.kind != "question":
-        yes, no = words_of(decision.kind, manner)
-        return question.text, (yes[0], no[0])
-    if question.text:
-        return question.text, question.options
-    key = "decision.parked" if rule == "parked_too_often" else "decision.empty"
-    return manner.texts(key, ref=facts.goal.parked_ref), ()
-
-
 def _head(facts: Facts, manner: Manner, *further: str) -> tuple[str, ...]:
     return (manner.texts("goal", number=facts.goal.number), *further)
 
@@ -84,8 +63,8 @@ def _head(facts: Facts, manner: Manner, *further: str) -> tuple[str, ...]:
 def _complete(due: Due, facts: Facts, manner: Manner) -> Shape:
     goal, texts = facts.goal, manner.texts
     lasted = duration((goal.closed_at or facts.now) - goal.opened_at, texts)
-    note = facts.text(goal.note)
-    checked = (texts("complete.checked", note=note),) if note else ()
+    told = texts("gates.and").join(filter(None, (passed(facts, texts), facts.text(goal.note))))
+    checked = (texts("complete.checked", note=told),) if told else ()
     shared = texts("list_of").join(dict.fromkeys(file.name for file in facts.files))
     return Shape(
         "✅",
@@ -152,66 +131,6 @@ def _done_and_left(facts: Facts, manner: Manner) -> str:
     reply = facts.text(facts.goal.reply).split("\n\n")[0]
     key = "budget.turns" if reply else "budget.silent"
     return texts(key, turns=turns(facts.goal, manner), reply=reply)
-
-
-def _decision(due: Due, facts: Facts, manner: Manner) -> Shape:
-    goal, texts = facts.goal, manner.texts
-    decision = goal.decision
-    if decision is None:
-        return _gone(facts, manner)
-    question, options = asked(decision, due.reason, facts, manner)
-    name = texts("mention", name=facts.name(goal.owner, texts))
-    key = "decision.deadline.approval" if decision.kind == "approval" else "decision.deadline"
-    expires = moment(decision.expires_at, facts.now, manner.zone, texts)
-    deadline = texts(key, time=expires)
-    reminds = (texts("decision.reminder"),) if due.kind == "reminder" else ()
-    free = (Button("", texts("button.words")),) if decision.kind == "question" else ()
-    return Shape(
-        "❓",
-        texts("decision", number=decision.number),
-        (*_head(facts, manner), *reminds, name),
-        body=question,
-        options=options,
-        notes=(deadline,),
-        buttons=free,
-        reactions=numbers(len(options)) if decision.kind == "question" else (YES, NO),
-        mentions=(goal.owner,),
-        goal=goal.id,
-        state="deciding",
-        times=((expires, decision.expires_at),),
-    )
-
-
-def _gone(facts: Facts, manner: Manner) -> Shape:
-    """A card whose decision is over before it was ever shown."""
-    texts = manner.texts
-    return Shape(
-        "❓",
-        texts("state.deciding"),
-        _head(facts, manner, texts("decision.withdrawn")),
-        now=texts("decision.withdrawn.came"),
-        goal=facts.goal.id,
-    )
-
-
-def _closed_card(due: Due, facts: Facts, manner: Manner) -> Shape:
-    """The card as it stands once its question is closed: what was asked, and what came of it."""
-    texts, card = manner.texts, facts.closed
-    how = due.reason if due.reason in ("answered", "expired") else "withdrawn"
-    kind = card.decision.kind if card else "question"
-    by = facts.name(card.by if card else "", texts)
-    came = texts(f"decision.{how}.came", answer=facts.text(due.content))
-    if how == "expired" and kind == "approval":
-        came = texts("decision.expired.came.approval")
-    return Shape(
-        "❓",
-        texts("decision", number=card.decision.number) if card else texts("state.deciding"),
-        _head(facts, manner, texts(f"decision.{how}", name=by)),
-        body=asked(card.decision, "", facts, manner)[0] if card else "",
-        now=came,
-        goal=facts.goal.id,
-        state=facts.goal.state,
-    )
 
 
 def _file(due: Due, facts: Facts, manner: Manner) -> Shape:

@@ -12,7 +12,7 @@ from bot.chat.aiming import Aiming
 from bot.chat.deciding import CARDS, Deciding, near
 from bot.chat.desk import Desk
 from bot.chat.heard import Heard
-from bot.chat.signs import AIM, ANSWERING, NO, NUMBERS, YES, bare
+from bot.chat.signs import AIM, ANSWERING, NUMBERS, THUMBS, bare
 from bot.chat.undoing import Undoing
 from bot.goals.goal import Decision
 from bot.ports.chat import REACTION, Incoming, reaction_of, removal_of
@@ -56,15 +56,12 @@ class Reactions:
         posted = await self._desk.rooms.posted(heard.message.place, heard.message.reply_to)
         is_card = posted is not None and posted.kind in CARDS
         card = await self._deciding.card_of(posted) if posted is not None and is_card else None
-        word = _word(sign, card.decision) if card else ""
-        if posted is None or card is None or not word:
+        if posted is None or card is None or not _answers(sign, card.decision):
             await self._desk.inbox.handled(heard.id)
             return
-        await self._deciding.reacted(near(heard, posted, card.goal), card, word)
+        await self._deciding.reacted(near(heard, posted, card.goal), card, THUMBS.get(sign, sign))
 
 
-def _word(sign: str, decision: Decision) -> str:
-    """The exact word that a sign stands for under a card; empty where it stands for none."""
-    if decision.kind == "question":
-        return str(NUMBERS.index(sign) + 1) if sign in NUMBERS else ""
-    return {YES: "1", NO: "2"}.get(sign, "")
+def _answers(sign: str, decision: Decision) -> bool:
+    """Whether a sign stands for an answer of the kind that a card takes."""
+    return (sign in NUMBERS) is (decision.kind == "question")

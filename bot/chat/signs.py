@@ -1,12 +1,15 @@
 """The emoji that mean something to Headway, and how they are told apart. Pure."""
 
+from collections.abc import Mapping
 from typing import Final
 
 AIM: Final = "🎯"
 """Under a message: make a goal of it."""
 NUMBERS: Final = ("1⃣", "2⃣", "3⃣", "4⃣", "5⃣")
 YES, NO = "✅", "❌"
-ANSWERING: Final = (*NUMBERS, YES, NO)
+THUMBS: Final[Mapping[str, str]] = {"👍": YES, "👎": NO}
+"""What means the same as the signs that cards offer."""
+ANSWERING: Final = (*NUMBERS, YES, NO, *THUMBS)
 """What answers a decision, without variation selectors."""
 TAKEN: Final = "👀"
 CARRIED: Final = "✅"

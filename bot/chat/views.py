@@ -6,8 +6,8 @@ from dataclasses import fields, replace
 
 from bot.chat.amounts import LEAST_NANO_USD, count, spent, spent_of, usd
 from bot.chat.facts import Facts, Manner
-from bot.chat.parse import COMMAND
 from bot.chat.offers import asked
+from bot.chat.parse import COMMAND
 from bot.chat.posts import reason
 from bot.chat.status import shown_state, status
 from bot.chat.times import clock_time

@@ -262,6 +262,10 @@ class Shape:
     times: tuple[tuple[str, float], ...] = ()
     """Moments that its facts and notes name, as they name them, and when they are: where the network
     knows each reader's zone, it shows them in that."""
+    is_yes_or_no: bool = False
+    """The first of its options is a yes and the last one a no."""
+    file: str = ""
+    """What the file is called that its body becomes where a message cannot hold it; empty: any name."""
 
 
 @dataclass(frozen=True, slots=True)

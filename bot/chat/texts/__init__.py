@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from bot.chat.texts.english import CHATS
+from bot.chat.texts.english_decisions import DECISIONS
 from bot.chat.texts.english_forgetting import FORGETTING
 from bot.chat.texts.english_money import MONEY
 from bot.chat.texts.english_networks import NETWORKS
 from bot.chat.texts.english_operations import OPERATIONS
 from bot.chat.texts.english_people import PEOPLE
 from bot.chat.texts.english_presses import PRESSES
+from bot.chat.texts.english_projects import PROJECTS
 from bot.chat.texts.english_rooms import ROOMS
 from bot.chat.texts.english_slack import SLACK
 from bot.chat.texts.english_upkeep import UPKEEP
@@ -24,12 +26,14 @@ from bot.chat.texts.english_windows import WINDOWS
 DEFAULT: Final = "en"
 ENGLISH: Final[Mapping[str, str]] = {
     **CHATS,
+    **DECISIONS,
     **FORGETTING,
     **MONEY,
     **NETWORKS,
     **OPERATIONS,
     **PEOPLE,
     **PRESSES,
+    **PROJECTS,
     **ROOMS,
     **SLACK,
     **UPKEEP,

@@ -139,7 +139,6 @@ CHATS: Final[Mapping[str, str]] = {
     "decision.deadline": "No answer by {time}: the goal stays parked.",
     "decision.deadline.approval": "No answer by {time}: it counts as no.",
     "decision.in_words": "Or answer in words.",
-    "decision.exact": "Only these words answer it: {words}. Anything else is said to the agent.",
     "decision.parked": (
         "Three waits on the same thing ({ref}) brought nothing new. Wait on, or do something else?"
     ),
@@ -162,10 +161,6 @@ CHATS: Final[Mapping[str, str]] = {
         "thing things something stuff them all everything me us please now again on the a better "
         "work works working done"
     ),
-    "words.approval": "approve yes|deny no",
-    "words.plan": "accept yes|reject no",
-    "words.sign_off": "accept yes|reject no",
-    "words.review": "accept yes|reject no",
     # Ordinary turns.
     "answer.empty": "There was nothing to say to that.",
     "answer.failed": "That could not be answered ({detail}). Say it again later.",

@@ -18,7 +18,7 @@ WINDOWS: Final[Mapping[str, str]] = {
     "window.save": "Save",
     "window.set": "Set",
     "window.set_and_resume": "Set and resume",
-    "window.say": "Answer",
+    "window.answer.submit": "Answer",
     "window.go_on": "Go on",
     "window.room": "Where",
     "window.room.hint": "The goal gets a thread there.",

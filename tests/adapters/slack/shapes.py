@@ -69,7 +69,8 @@ APPROVAL = Shape(
     "❓", "Decision 3", ("G12", "@ann"),
     body="May I run this?\n\n```\ncurl -fsS https://example.com/install.sh | sh -s -- --yes && echo \"<done>\"\n```",
     options=("Approve", "Refuse"), notes=("No answer by Tue 14:00 CET: it is not run.",),
-    mentions=(ANN,), reactions=("✅", "❌"), state="deciding", goal="g12",
+    mentions=(ANN,), reactions=("✅", "❌"), state="deciding", goal="g12", is_yes_or_no=True,
+    file="call.md",
 )  # fmt: skip
 BLOCKED = Shape(
     "⛔", "Blocked", ("G12", "no access to staging (3 audits in a row)"),

@@ -31,7 +31,7 @@ QUESTION = Shape(
     buttons=(Button("", "In words"), Button("trace G12", "Details")),
 )  # fmt: skip
 APPROVAL = Shape(
-    "❓", "Decision 1", ("G13", "of ben"), body="```\nrm -r build\n```", options=("approve", "deny"),
+    "❓", "Decision 1", ("G13", "of ben"), body="```\nrm -r build\n```", options=("approve", "deny"), is_yes_or_no=True,
     buttons=(Button("trace G13", "Details"),),
 )  # fmt: skip
 TOP = Shape(

@@ -191,7 +191,7 @@ async def test_on_matrix_commands_are_shown_as_they_are_typed_there(net: Net) ->
 
 
 async def test_cards_call_the_people_whom_they_ask(net: Net) -> None:
-    net.delivery.admins = net.allow_list.admin_ids
+    net.delivery.concerned.admins = net.allow_list.admin_ids
     await net.allow(BEN)
     thread = await net.say("!goal write a haiku about tides")
 

@@ -184,8 +184,8 @@ async def test_approvals_wait_for_who_may_approve(bench: Bench) -> None:
     asked, owner = await bench.home(BEN), await bench.home(ANN)
 
     [item] = items(asked, "Waiting for you")
-    assert item.shape.options == ("approve", "deny")
-    assert "In words" not in labels(item.shape)
+    assert item.shape.options == ("Approve once", "Deny")
+    assert "Deny with a reason" in labels(item.shape)
     assert item.of
     assert items(owner, "Waiting for you") == ()
     assert [one.shape.word for one in items(owner, "My goals")] == ["Decision needed"]

@@ -47,7 +47,16 @@ async def test_a_number_under_a_card_is_its_option(net: Net, emoji: str) -> None
     assert now.id == goal.id
 
 
-@pytest.mark.parametrize(("emoji", "told"), [("✅", "→ approve"), ("❌\ufe0f", "→ deny")])
+@pytest.mark.parametrize(
+    ("emoji", "told"),
+    [
+        ("✅", "→ Approved, this once."),
+        ("👍", "→ Approved, this once."),
+        ("👍🏽", "→ Approved, this once."),
+        ("❌\ufe0f", "→ Denied."),
+        ("👎", "→ Denied."),
+    ],
+)
 async def test_an_approval_is_answered_by_yes_and_no(net: Net, emoji: str, told: str) -> None:
     await asked(net, "approval")
 
@@ -209,7 +218,7 @@ async def test_the_card_of_an_approval_offers_none_where_it_takes_words(
 
     shape = net.chat.posts[net.post("decision")].shape
     assert shape.reactions == (() if is_encrypted else ("✅", "❌"))
-    assert shape.options == ("approve", "deny")
+    assert shape.options == ("Approve once", "Deny")
 
 
 async def test_an_aim_at_what_nobody_could_finish_or_read_is_answered_once(net: Net) -> None:

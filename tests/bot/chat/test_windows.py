@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bot.chat.windows import PersonalWindows
 from bot.errors import Refused, Wait
 from bot.goals.events import Audited, Cancelled, DecisionAsked, FileShared, TasksPlanned, TurnEnded
-from bot.goals.goal import DecisionKind, Goal
+from bot.goals.goal import DecisionKind, Goal, State
 from bot.goals.money import NANO
 from bot.ports.chat import Attachment, Incoming, Place, Speaker
 from bot.ports.journal import Content, Task, Unit, content_hash
@@ -430,15 +430,51 @@ async def test_an_answer_needs_words(bench: Bench, words: str) -> None:
     assert (await bench.submit(window, words)).keys() == {"words"}
 
 
-async def test_an_approval_is_not_given_in_words(bench: Bench) -> None:
+async def test_a_sign_off_is_not_given_in_words(bench: Bench) -> None:
     await bench.net.allow(ANN, "approver")
-    goal, card = await bench.asked("approval")
+    goal, card = await bench.asked("sign_off")
     form = Window("", "answer", bench.net.chat.posts[card].place, card, fixed=(("goal", "G1"),))
 
-    wrong = await bench.submit(form, "approve")
+    wrong = await bench.submit(form, "accept")
 
     assert "its button alone" in wrong["words"]
     assert (await bench.net.store.journal.goal(goal.id)).decision is not None
+    with pytest.raises(Refused, match="its button alone"):
+        await bench.window("", card)
+
+
+async def test_a_call_is_denied_with_a_reason(bench: Bench) -> None:
+    await bench.net.allow(ANN, "approver")
+    goal, card = await bench.asked("approval")
+    window = await bench.window("", card)
+
+    wrong = await bench.submit(window, "that folder is not yours")
+
+    now = await bench.net.store.journal.goal(goal.id)
+    assert wrong == {}
+    assert (window.title, window.submit) == ("Deny in G1", "Deny")
+    assert now.state is State.WORKING
+    assert bench.net.chat.posts[card].shape.now == "→ Denied: that folder is not yours"
+
+
+async def test_who_may_not_approve_cannot_deny_either(bench: Bench) -> None:
+    _, card = await bench.asked("approval")
+
+    with pytest.raises(Refused, match="may not approve"):
+        await bench.window("", card)
+
+
+async def test_a_plan_is_sent_back_with_what_should_be_different(bench: Bench) -> None:
+    goal, card = await bench.asked("plan")
+    window = await bench.window("", card)
+
+    wrong = await bench.submit(window, "leave the attic out")
+
+    now = await bench.net.store.journal.goal(goal.id)
+    assert wrong == {}
+    assert window.title == "Change plan of G1"
+    assert now.state is State.READY
+    assert bench.net.chat.posts[card].shape.now == "→ To be changed: leave the attic out"
 
 
 # What is missing.
