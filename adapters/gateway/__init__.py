@@ -1,0 +1,1 @@
+"""The proxy between sandboxes and the network; port `bot.ports.gateway`."""

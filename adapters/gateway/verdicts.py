@@ -1,0 +1,136 @@
+"""
+Whether a request may go to a host, and to which address.
+
+Rule 1: what is not allowed is refused, and why is said in words that its agent reads.
+Rule 2: a name is resolved once, as a whole name; where one of its addresses may not be, none is.
+Rule 3: an address that the operator vouches for is not looked at further, but its name must be allowed by
+        name: `every public host` is not about it.
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from adapters.gateway.addresses import why_none
+from bot.hosts import PORTS, HostRule, host_name, is_covered
+from bot.ports.gateway import InUse, Reach
+
+Resolve = Callable[[str], Awaitable[Sequence[str]]]
+"""The addresses of a name; none where it has none. Raises OSError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A host that may be reached: its canonical name, the port that was asked for, and where that is."""
+
+    name: str
+    port: int
+    addresses: tuple[str, ...]
+    connect_port: int
+    secrets: tuple[InUse, ...] = ()
+    """What may be put into encrypted requests to it."""
+
+    @property
+    def shown(self) -> str:
+        """`name:port`."""
+        return shown(self.name, self.port)
+
+
+class Denied(Exception):
+    """A request that is not let through."""
+
+    def __init__(self, host: str, why: str, *, status: int = 403) -> None:
+        super().__init__(f"{host}: {why}")
+        self.host, self.why, self.status = host, why, status
+
+
+class Verdicts:
+    """Decides, by what a goal may reach."""
+
+    def __init__(
+        self,
+        resolve: Resolve,
+        vouched: Mapping[HostRule, tuple[str, int | None]],
+        timeout_s: float,
+    ) -> None:
+        self._resolve, self._vouched, self._timeout_s = resolve, vouched, timeout_s
+
+    async def way(self, reach: Reach, host: str, port: int) -> Way:
+        """The way to a host as a client names it. Raises Denied."""
+        name = canonical(host)
+        told = shown(name, port)
+        is_named = is_covered(reach.hosts, name, port)
+        known = self._known(name, port)
+        if not self.may_reach(reach, name, port):
+            raise Denied(told, _why_not(reach, name, port, is_private=known is not None))
+        secrets = secrets_of(reach, name, port)
+        if known is not None and is_named:
+            address, own_port = known
+            return Way(name, port, (address,), own_port or port, secrets)
+        addresses = await self._addresses(name, told)
+        why = why_none(addresses)
+        if why:
+            raise Denied(told, f"it leads to {why}, which is never reached from here")
+        return Way(name, port, addresses, port, secrets)
+
+    def may_reach(self, reach: Reach, name: str, port: int) -> bool:
+        """Whether a goal may reach a canonical name at a port, before anything is known of its address."""
+        if is_covered(reach.hosts, name, port):
+            return True
+        return reach.is_open and self._known(name, port) is None and port in PORTS
+
+    def _known(self, name: str, port: int) -> tuple[str, int | None] | None:
+        """The address that the operator vouches for."""
+        return next((at for rule, at in self._vouched.items() if rule.covers(name, port)), None)
+
+    async def _addresses(self, name: str, told: str) -> tuple[str, ...]:
+        if is_address(name):
+            return (name,)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                found = tuple(await self._resolve(name))
+        except (OSError, TimeoutError, UnicodeError) as error:
+            raise Denied(told, "its name cannot be resolved", status=502) from error
+        if not found:
+            raise Denied(told, "its name has no address", status=502)
+        return found
+
+
+def secrets_of(reach: Reach, name: str, port: int) -> tuple[InUse, ...]:
+    """What may be put into a goal's requests to a host."""
+    return tuple(
+        one for one in reach.secrets if one.mode == "proxied" and is_covered(one.hosts, name, port)
+    )
+
+
+def canonical(host: str) -> str:
+    """The host's one name. Raises Denied."""
+    try:
+        return host_name(host)
+    except (ValueError, UnicodeError) as error:
+        raise Denied(ascii(host[:60]), "that is no name of a host", status=400) from error
+
+
+def is_address(name: str) -> bool:
+    """Whether a canonical name is an address."""
+    return ":" in name or name.replace(".", "").isdigit()
+
+
+def shown(name: str, port: int) -> str:
+    """`name:port`, as it stands in a record."""
+    return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+
+
+async def system_resolve(name: str) -> Sequence[str]:
+    """As the system does: the whole name, below no domain of this machine's."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(f"{name}.", None, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(each[4][0]) for each in found))
+
+
+def _why_not(reach: Reach, name: str, port: int, *, is_private: bool) -> str:
+    at_usual = any(is_covered(reach.hosts, name, usual) for usual in PORTS)
+    if at_usual or (reach.is_open and not is_private):
+        return f"port {port} is not allowed there, only {' and '.join(map(str, PORTS))}"
+    return "it is not among the hosts that this goal may reach"
