@@ -514,5 +514,5 @@ async def test_gates_that_cannot_run_block_at_the_third_time_without_a_call() ->
 
     goal = await scene.audit()
 
-    assert (goal.state, goal.reason) == (State.BLOCKED, "gate:tests")
+    assert (goal.state, goal.reason) == (State.BLOCKED, f"gate:{content_hash('tests')}")
     assert asked_count(scene) == 2
