@@ -6,12 +6,16 @@ strings, integers, booleans, `enum`, and the limits of length and size. What doe
 sentence for the model, which names the argument and what it should have been.
 """
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from bot.errors import BadInput
 
 Json = Mapping[str, Any]
+
+FOREIGN_BYTES: Final = 200_000
+"""Of arguments that nothing here reads."""
 
 _KINDS = {
     "string": "a string",
@@ -31,6 +35,24 @@ def checked(tool: str, schema: Json, given: object) -> dict[str, Any]:
     value = _value(tool, "", schema, given)
     assert isinstance(value, dict)
     return value
+
+
+def unread(tool: str, given: object) -> dict[str, Any]:
+    """Arguments whose schema is a stranger's: an object of bounded size.
+
+    Raises:
+        BadInput: they are none, or too much.
+    """
+    if not isinstance(given, dict):
+        raise BadInput(f"{tool}: the input must be an object, not {_shown(given)}.")
+    try:
+        # Lone surrogates and endless depth go no further.
+        size = len(json.dumps(given, ensure_ascii=False).encode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{tool}: the input cannot be sent: it is no plain JSON.") from error
+    if size > FOREIGN_BYTES:
+        raise BadInput(f"{tool}: the input has {size} bytes and may have {FOREIGN_BYTES}.")
+    return given
 
 
 def _value(tool: str, name: str, schema: Json, given: object) -> object:

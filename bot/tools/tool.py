@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bot.errors import BadInput
-from bot.tools.arguments import Json, checked
+from bot.goals.hands import GrantKind
+from bot.tools.arguments import Json, checked, unread
 
 Effects = Literal["none", "workspace", "external", "conversation"]
 """What a call may change. `none` can be run again when its result was lost."""
@@ -33,6 +34,8 @@ class Tool:
     """It reads or changes something outside the conversation (the stall rule counts these)."""
     further: Callable[[dict[str, Any]], dict[str, Any]] = _as_it_is
     """Rules that a schema cannot say; raises BadInput."""
+    grants: Callable[[dict[str, Any]], tuple[GrantKind, str]] | None = None
+    """What an approval of such a call may allow further, in plain text; None: the tool itself."""
 
     def check(self, arguments: object) -> dict[str, Any]:
         """The arguments, fit to be run.
@@ -40,6 +43,8 @@ class Tool:
         Raises:
             BadInput: they are not; the message is the call's result.
         """
+        if self.is_foreign:
+            return self.further(unread(self.name, arguments))
         return self.further(checked(self.name, self.input_schema, arguments))
 
     def as_json(self) -> Mapping[str, Any]:
