@@ -20,11 +20,11 @@ EMPTY = "empty"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing in a tree: a file (`hash`, `size` in bytes), a link (`target`), or an empty folder."""
+    """One thing in a tree: a file (`hash`, `size` in bytes), a link (`target`), or a folder."""
 
     path: str
     kind: Literal["file", "link", "folder"]
-    mode: int = 0o644
+    mode: int = 0
     size: int = 0
     hash: str = ""
     target: str = ""
@@ -65,6 +65,14 @@ class Snapshots(Protocol):
 
     async def entries(self, tree: str) -> tuple[Entry, ...]:
         """What is in it, by path. Raises BadInput where it is not there."""
+
+    async def without(self, tree: str, folder: str) -> str:
+        """The tree without what is in that folder; its own name where nothing is.
+
+        Raises:
+            BadInput: the tree is not there (any more).
+            StoreUnusable: the new one cannot be written.
+        """
 
     async def sweep(self, named: Collection[str], *, older_s: float) -> int:
         """Remove what none of these trees holds and nobody has written for so long; returns bytes."""

@@ -18,7 +18,8 @@ Kind = Literal["file", "link", "folder"]
 class Found:
     """One entry: a file of `size` bytes, a link to `target`, or a folder. `mode`: its rights.
 
-    `mark` is another one when a file was changed or replaced.
+    `mark` is another one when a file was changed or replaced; empty where it changed so lately that
+    nobody can tell.
     """
 
     path: str

@@ -16,6 +16,7 @@ from typing import Any
 
 from bot.errors import BadInput, NoSandbox
 from bot.ports.sandbox import Access, Line, Outcome, Session
+from tests.doubles.snapshots import MemoryTree
 
 Files = dict[str, str]
 
@@ -113,6 +114,10 @@ class MemorySession:
         if len(content) > most:
             raise BadInput(f"{path} has {len(content)} bytes, and at most {most} can be shared.")
         yield content
+
+    @property
+    def tree(self) -> MemoryTree:
+        return MemoryTree(self.files, is_writable=self._is_writable)
 
     async def close(self) -> None:
         self.is_closed = True

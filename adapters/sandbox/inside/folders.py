@@ -33,9 +33,15 @@ def parts_of(path: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def folder(name: str, within: int | None) -> Iterator[int]:
-    """A descriptor of a folder; its rights are afterwards what they were. Raises OSError."""
-    handle, mode = _looked_into(name, within)
+def folder(name: str, within: int | None, *, write: bool = False) -> Iterator[int]:
+    """A descriptor of a folder in which names can be looked up, or changed.
+
+    Its rights are afterwards what they were.
+
+    Raises:
+        OSError: there is none.
+    """
+    handle, mode = _opened(name, within, stat.S_IXUSR | (stat.S_IWUSR if write else 0))
     try:
         yield handle
     finally:
@@ -46,10 +52,10 @@ def folder(name: str, within: int | None) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def folder_at(root: int, parts: list[str], *, make: bool = False) -> Iterator[int]:
+def folder_at(root: int, parts: list[str], *, write: bool = False) -> Iterator[int]:
     """A descriptor of the folder at the end of those names.
 
-    With `make`, folders that are missing are made, and what is none and in the way is removed.
+    With `write` it can be changed: folders that are missing are made, in the place of anything else.
 
     Raises:
         OSError: there is none.
@@ -57,9 +63,9 @@ def folder_at(root: int, parts: list[str], *, make: bool = False) -> Iterator[in
     with contextlib.ExitStack() as stack:
         handle = root
         for name in parts:
-            if make:
+            if write:
                 make_folder(name, handle)
-            handle = stack.enter_context(folder(name, handle))
+            handle = stack.enter_context(folder(name, handle, write=write))
         yield handle
 
 
@@ -96,7 +102,7 @@ def remove(name: str, within: int) -> None:
         return
     except (IsADirectoryError, PermissionError):
         pass
-    with folder(name, within) as handle:
+    with folder(name, within, write=True) as handle:
         for each in os.listdir(handle):
             remove(each, handle)
     os.rmdir(name, dir_fd=within)
@@ -113,14 +119,14 @@ def set_mode(name: str, within: int, mode: int) -> None:
         os.close(handle)
 
 
-def _looked_into(name: str, within: int | None) -> tuple[int, int | None]:
-    """An open folder that may be searched, and the rights that it had where they were too few."""
+def _opened(name: str, within: int | None, wanted: int) -> tuple[int, int | None]:
+    """An open folder with those rights, and the rights that it had where they were too few."""
     try:
         handle = os.open(name, _LOOK, dir_fd=within)
     except PermissionError:
         return _forced(name, _LOOK, within)
     mode = stat.S_IMODE(os.fstat(handle).st_mode)
-    if mode & stat.S_IXUSR:
+    if mode & wanted == wanted:
         return handle, None
     try:
         os.fchmod(handle, mode | stat.S_IRWXU)

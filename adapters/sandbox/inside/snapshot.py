@@ -60,7 +60,8 @@ class Trees:
 
     def _walk(self, root: int, args: dict[str, Any]) -> Result:
         """What there is, a page at a time; the first look tells whether it is what is known already."""
-        at, answer = args["at"], {"ok": True}
+        at = args["at"]
+        answer: Result = {"ok": True}
         if at == 0:
             walk = _Walk(root, self._limits.workspace_entries)
             answer.update(walk.told())
@@ -117,18 +118,12 @@ class _Walk:
         self.bytes = 0
         self._left_out: dict[str, str] = {}
         self._most = most
-        self._latest = 0
-        self._began = time.time_ns()
-        self._look(root, "", 1)
-        signature = hashlib.blake2b(digest_size=16)
-        for row in self.rows:
-            signature.update(repr(row).encode("ascii", "backslashreplace"))
-        self.signature = signature.hexdigest()
-
-    @property
-    def is_settled(self) -> bool:
+        self._old = time.time_ns() - FRESH_NS
+        self.is_settled = True
         """Whatever changes from now on will look different."""
-        return self._latest < self._began - FRESH_NS
+        self._signature = hashlib.blake2b(digest_size=16)
+        self._look(root, "", 1)
+        self.signature = self._signature.hexdigest()
 
     def told(self) -> Result:
         """What the bot hears of it, its rows apart."""
@@ -161,19 +156,27 @@ class _Walk:
         mode = stat.S_IMODE(state.st_mode)
         if stat.S_ISREG(state.st_mode):
             self.bytes += state.st_size
-            self._latest = max(self._latest, state.st_ctime_ns, state.st_mtime_ns)
-            self.rows.append([path, "file", mode, state.st_size, "", _mark(state)])
+            is_old = state.st_ctime_ns < self._old and state.st_mtime_ns < self._old
+            self.is_settled = self.is_settled and is_old
+            self._add([path, "file", mode, state.st_size, "", _mark(state)], is_old)
         elif stat.S_ISLNK(state.st_mode):
-            self.rows.append([path, "link", 0, 0, os.readlink(name, dir_fd=handle), ""])
+            self._add([path, "link", 0, 0, os.readlink(name, dir_fd=handle), ""])
         elif not stat.S_ISDIR(state.st_mode):
             self._left_out[path] = "it is no file, folder or link"
         elif depth >= folders.DEPTH_MOST:
             self._left_out[path] = f"it lies {folders.DEPTH_MOST} folders deep"
         else:
             if depth > 1 or name not in FOLDERS or mode != _PLAIN:
-                self.rows.append([path, "folder", mode, 0, "", ""])
+                self._add([path, "folder", mode, 0, "", ""])
             with folders.folder(name, handle) as inner:
                 self._look(inner, path, depth + 1)
+
+    def _add(self, row: list[Any], is_old: bool = True) -> None:
+        self._signature.update(repr(row).encode("ascii", "backslashreplace"))
+        if not is_old:
+            # Nobody shall rely on it.
+            row[-1] = ""
+        self.rows.append(row)
 
 
 def _mark(state: os.stat_result) -> str:
@@ -226,20 +229,35 @@ def _each(given: list[Any], do: Callable[[Any], None]) -> Result:
 
 def _removed(root: int, parts: list[str]) -> None:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        with folders.folder_at(root, parts[:-1]) as within:
-            if len(parts) > 1 or parts[0] not in FOLDERS:
-                folders.remove(parts[-1], within)
-                return
-        with folders.folder(parts[0], root) as within:
-            for name in os.listdir(within):
-                folders.remove(name, within)
+        if len(parts) == 1 and parts[0] in FOLDERS:
+            with folders.folder(parts[0], root, write=True) as within:
+                for name in os.listdir(within):
+                    folders.remove(name, within)
+            return
+        with _existing(root, parts[:-1]) as within:
+            folders.remove(parts[-1], within)
+
+
+@contextlib.contextmanager
+def _existing(root: int, above: list[str]) -> Iterator[int]:
+    """A folder that can be changed, where there is one. Raises OSError."""
+    if not above:
+        yield root
+        return
+    with (
+        folders.folder_at(root, above[:-1]) as within,
+        folders.folder(above[-1], within, write=True) as handle,
+    ):
+        yield handle
 
 
 def _laid(root: int, path: str, kind: str, target: str) -> None:
     *above, name = folders.parts_of(path)
-    with folders.folder_at(root, above, make=True) as within:
+    with folders.folder_at(root, above, write=True) as within:
         if kind == "folder":
             folders.make_folder(name, within)
+            with folders.folder(name, within) as handle:
+                os.fchmod(handle, stat.S_IMODE(os.fstat(handle).st_mode) | stat.S_IRWXU)
             return
         with contextlib.suppress(OSError):
             if os.readlink(name, dir_fd=within) == target:
@@ -251,7 +269,7 @@ def _laid(root: int, path: str, kind: str, target: str) -> None:
 def _filled(root: int, path: str, hash: str, mode: int, at: int, data: str, last: bool) -> None:
     *above, name = folders.parts_of(path)
     draft = hashlib.sha256(f"{path}\0{hash}".encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    with folders.folder_at(root, ["tmp", _DRAFTS], make=True) as drafts:
+    with folders.folder_at(root, ["tmp", _DRAFTS], write=True) as drafts:
         with open(_draft(draft, drafts, at), "r+b") as file:
             if file.seek(0, os.SEEK_END) != at:
                 raise Impossible("Its draft was changed while it was written.")
@@ -263,7 +281,7 @@ def _filled(root: int, path: str, hash: str, mode: int, at: int, data: str, last
             if hashlib.file_digest(file, "sha256").hexdigest() != hash:
                 raise Impossible("What was written of it is not what was kept.")
             os.fchmod(file.fileno(), mode)
-        with folders.folder_at(root, above, make=True) as within, _no_folder(name, within):
+        with folders.folder_at(root, above, write=True) as within, _no_folder(name, within):
             os.replace(draft, name, src_dir_fd=drafts, dst_dir_fd=within)
 
 

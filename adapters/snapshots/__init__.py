@@ -1,0 +1,1 @@
+"""Workspaces as they were, kept in the state folder."""

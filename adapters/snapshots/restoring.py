@@ -1,0 +1,95 @@
+"""
+A workspace made what a tree was.
+
+Rule 1: what is too much goes first, so that there is room; then folders, files, links, and rights last.
+Rule 2: what is there as it was is not written again: that is known by its bytes, never by its times.
+Rule 3: whatever ends it, it is done again from the beginning, and comes to the same.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+
+from adapters.snapshots.objects import Objects
+from bot.errors import StoreUnusable
+from bot.ports.snapshots import Entry, Restored
+from bot.ports.tree import Filling, Found, Tree
+
+
+async def put_back(tree: Tree, entries: Sequence[Entry], files: Objects) -> Restored:
+    """Do it. Raises as the tree, and StoreUnusable: a file cannot be read."""
+    walk = await tree.walk()
+    wanted = {one.path: one for one in entries}
+    there = {one.path: one for one in walk.found}
+    gone = list(_gone(wanted, chain(walk.found, _others(walk.left_out))))
+    failed = dict(await tree.remove(gone))
+    unknown = [one for one in walk.found if _looks_the_same(wanted.get(one.path), one)]
+    hashes = await tree.hashes(unknown)
+    lacking = [
+        one
+        for one in entries
+        if one.kind == "file" and (one.hash == "" or hashes.get(one.path) != one.hash)
+    ]
+    failed.update(await tree.lay([_found(one) for one in entries if one.kind == "folder"]))
+    failed.update(await tree.fill(_fillings(lacking, files)))
+    links = [one for one in entries if one.kind == "link"]
+    failed.update(await tree.lay([_found(one) for one in links]))
+    # What is within comes first: a folder may be closed to its owner.
+    moded = [_found(one) for one in reversed(entries) if one.kind != "link"]
+    failed.update(await tree.finish(moded))
+    laid = sum(one.kind == "link" and _differs(one, there.get(one.path)) for one in entries)
+    return Restored(len(lacking) + laid, len(gone), failed)
+
+
+def _gone(wanted: Mapping[str, Entry], there: Iterable[Found]) -> Iterator[str]:
+    """What is there and not wanted so, without what goes with the folder that it is in."""
+    above = "\0"
+    for one in there:
+        if one.path.startswith(above):
+            continue
+        entry = wanted.get(one.path)
+        if entry is None or entry.kind != one.kind:
+            above = f"{one.path}/"
+            yield one.path
+
+
+def _others(left_out: Mapping[str, str]) -> Iterator[Found]:
+    """What is no file, folder or link: it was not kept, and is in the way."""
+    for path in left_out:
+        yield Found(path, "file", size=-1)
+
+
+def _looks_the_same(entry: Entry | None, one: Found) -> bool:
+    return entry is not None and entry.kind == one.kind == "file" and entry.size == one.size
+
+
+def _differs(entry: Entry, one: Found | None) -> bool:
+    return one is None or one.kind != entry.kind or one.target != entry.target
+
+
+def _found(one: Entry) -> Found:
+    return Found(one.path, one.kind, one.mode, target=one.target)
+
+
+async def _fillings(entries: Sequence[Entry], files: Objects) -> AsyncIterator[Filling]:
+    for one in entries:
+        at = 0
+        pieces = _pieces(one, files)
+        while True:
+            piece = await asyncio.to_thread(next, pieces, b"")
+            is_last = at + len(piece) >= one.size
+            if not piece and at < one.size:
+                raise StoreUnusable(f"What was kept of {one.path!r} is cut off: restore a backup.")
+            yield Filling(one.path, one.hash, one.mode, at, piece, is_last)
+            at += len(piece)
+            if is_last:
+                break
+
+
+def _pieces(one: Entry, files: Objects) -> Iterator[bytes]:
+    try:
+        yield from files.read(one.hash)
+    except FileNotFoundError:
+        raise StoreUnusable(
+            f"What was kept of {one.path!r} is not there any more: restore a backup."
+        ) from None
