@@ -1,11 +1,13 @@
 """
-The tools that speak to the conversation itself: `ask_person`, `wait_for`, `plan`, `finish_note`,
-`share_file`.
+The tools that speak to the conversation itself: `ask_person`, `wait_for`, `plan`, `propose_plan`,
+`finish_note`, `share_file`.
 
-They change nothing outside: their events are staged with their results, in one unit.
+Rule 1: they change nothing outside: their events are staged with their results, in one unit.
+Rule 2: with an approved plan nothing else is worked at: a task that is no step of it is proposed first.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +24,7 @@ from bot.ports.journal import Content, Journal, Task
 from bot.tools.ask_person import ask
 from bot.tools.finish_note import note
 from bot.tools.plan import plan
+from bot.tools.propose_plan import proposed
 from bot.tools.wait_for import wait_for
 
 Told = tuple[bool, str]
@@ -56,10 +59,26 @@ class Asks:
                 return self._wait(args)
             case "plan":
                 return await self._plan(args)
+            case "propose_plan":
+                return self._propose(args, tool_use)
             case "share_file":
                 return await self._share(args)
             case _:
                 return self._note(args)
+
+    async def take_up_plan(self) -> None:
+        """Make the steps of the approved plan the list of tasks, once. Raises as the journal does."""
+        steps = await self._steps()
+        kept = await self._listed() if steps else ()
+        titles = {task.title for task in kept}
+        if all(step in titles for step in steps):
+            return
+        known = {task.title: task for task in kept}
+        planned = [known.get(step, Task(step, "open")) for step in steps]
+        # What was done stays told; what was begun and is no step any more is no longer needed.
+        left = [task for task in kept if task.title not in steps]
+        others = [task if task.state == "done" else replace(task, state="dropped") for task in left]
+        self._stage_tasks((*planned, *others))
 
     def _ask(self, args: Mapping[str, Any], tool_use: str) -> Told:
         goal = self._record.goal
@@ -92,20 +111,59 @@ class Asks:
         self._record.stage(WaitAsked(wait), contents=(reason,))
         return True, "The goal is parked on this when your turn ends. End it now."
 
+    def _propose(self, args: Mapping[str, Any], tool_use: str) -> Told:
+        goal = self._record.goal
+        if not (goal.planning or goal.plan):
+            return (
+                False,
+                "Nobody wants to approve a plan here. Keep your list with plan, and go on.",
+            )
+        text = Content(proposed(args).whole, "agent")
+        if text.hash == goal.plan and not goal.planning:
+            return False, "That is the approved plan, word for word. Go on with it."
+        told = prompts.proposed(goal)
+        self._record.stage(
+            DecisionAsked(self._ids(), "plan", text.hash, tool_use), contents=(text,)
+        )
+        return True, told
+
     async def _plan(self, args: Mapping[str, Any]) -> Told:
-        planned = plan(args).tasks
+        if self._record.goal.planning:
+            return False, "No plan is approved yet: propose yours with propose_plan."
+        planned, steps = plan(args).tasks, await self._steps()
+        active = [task.title for task in planned if task.state in ("open", "doing")]
+        beyond = [title for title in active if " ".join(title.split()) not in steps]
+        if steps and beyond:
+            return False, prompts.beyond_plan(beyond)
+        await self._listed()
+        left, done = self._stage_tasks(planned)
+        return True, f"The list is kept: {left} to do, {done} done."
+
+    async def _steps(self) -> tuple[str, ...]:
+        """The steps of the approved plan; none where there is none, or it names no steps."""
+        goal = self._record.goal
+        if not goal.plan or goal.planning:
+            return ()
+        there = await self._journal.contents(goal.session, (goal.plan,))
+        return question.read(there.get(goal.plan, "")).options
+
+    async def _listed(self) -> tuple[Task, ...]:
         if self._tasks is None:
             self._tasks = await self._journal.tasks(self._record.goal.id)
-        were_done = {task.title for task in self._tasks if task.state == "done"}
+        return self._tasks
+
+    def _stage_tasks(self, planned: tuple[Task, ...]) -> tuple[int, int]:
+        """Stage the list; returns how many tasks are left, and how many are done."""
+        were_done = {task.title for task in self._tasks or () if task.state == "done"}
         done = [task for task in planned if task.state == "done"]
         closed = sum(1 for task in done if task.evidence and task.title not in were_done)
         left = sum(1 for task in planned if task.state in ("open", "doing"))
-        content = Content(_listed(planned), "agent")
+        content = Content(_as_text(planned), "agent")
         self._tasks = planned
         self._record.stage(
             TasksPlanned(content.hash, left, len(done), closed), contents=(content,), tasks=planned
         )
-        return True, f"The list is kept: {left} to do, {len(done)} done."
+        return left, len(done)
 
     def _note(self, args: Mapping[str, Any]) -> Told:
         left = Content(note(args).text, "agent")
@@ -124,7 +182,7 @@ class Asks:
         return True, told(file)
 
 
-def _listed(tasks: tuple[Task, ...]) -> str:
+def _as_text(tasks: tuple[Task, ...]) -> str:
     return "\n".join(
         f"[{task.state}] {task.title}" + (f" ({task.evidence})" if task.evidence else "")
         for task in tasks

@@ -8,6 +8,7 @@ Rule 4: nobody writes such a line for another: where a text holds one, it is quo
 """
 
 import json
+from collections.abc import Iterable
 from typing import Final
 
 from bot.goals.goal import Goal, Wait
@@ -42,6 +43,12 @@ of the message, with the answer first."""
 TOOLS_OFF: Final = (
     "The file and shell tools are off: this machine has no working sandbox. Do what can be done "
     "without them, and say what could not."
+)
+
+PLANNING: Final = (
+    "[Automatic] A person approves a plan before anything is done. Until then only look: read, search, "
+    "ask with ask_person what only they can say; change nothing. End this turn with propose_plan: what you "
+    "will do, in steps, and how it will be checked."
 )
 
 REMOVED: Final = "[removed]"
@@ -100,6 +107,11 @@ def put_back() -> str:
     return "[Automatic] The objective, as it stands:"
 
 
+def put_back_plan() -> str:
+    """What stands before the approved plan after a compaction."""
+    return "[Automatic] The plan that a person approved, which is what you work at:"
+
+
 def summary() -> str:
     """What stands before the summary that a compaction left."""
     return "[Automatic] Summary of the conversation so far:"
@@ -119,6 +131,29 @@ def answer(by: str, owner: str, number: int, *, accepted: bool) -> str:
     """What stands before the answer to a decision."""
     verdict = "" if accepted else " They do not agree."
     return f"[Answer of {_who(by, owner)} to question {number}:]{verdict}"
+
+
+def plan_answer(by: str, owner: str, *, accepted: bool, edits: bool, planning: bool) -> str:
+    """What stands before the answer to a proposed plan."""
+    who = _who(by, owner)
+    if accepted:
+        return (
+            f"[Automatic] The plan was approved by {who}, and its steps are your list of tasks. Work at "
+            "them, keep the list with plan, and propose what goes beyond them with propose_plan."
+        )
+    if edits:
+        return f"[Answer of {who} to the plan: it is to be changed, and proposed anew.]"
+    further = "" if planning else " Go on with the plan that was approved before."
+    return f"[Answer of {who} to the plan: it is rejected.{further}]"
+
+
+def beyond_plan(titles: Iterable[str]) -> str:
+    """The result of `plan` where it lists what nobody has approved."""
+    named = ", ".join(json.dumps(title, ensure_ascii=False) for title in titles)
+    return (
+        f"The list is not kept: these are no steps of the approved plan: {named}. Use the titles of its "
+        "steps, or propose the whole plan anew with propose_plan; until that is approved, keep to it."
+    )
 
 
 def continuation(note: bool) -> str:
@@ -174,6 +209,14 @@ def placed_beside(path: str, there: str) -> str:
 
 def _who(by: str, owner: str) -> str:
     return "the owner" if by == owner else by or "someone"
+
+
+def proposed(goal: Goal) -> str:
+    """The result of `propose_plan`."""
+    return (
+        f"Proposed as decision {goal.decisions + 1}. End your turn now: what the person says opens "
+        "the next one."
+    )
 
 
 def asked(goal: Goal) -> str:

@@ -219,6 +219,8 @@ class Strand:
             self.pieces.append(Said(seq, prompts.resumed(by, owner, reason)))
         elif opening == "wrap_up":
             self.pieces.append(Said(seq, prompts.WRAP_UP))
+        if self.row.get("planning") and opening != "wrap_up":
+            self.pieces.append(Said(seq, prompts.PLANNING))
 
     def _call_event(
         self, event: CallStarted | CallSettled | CallReleased | CallLost, seq: int, rule: str
@@ -294,9 +296,16 @@ class Strand:
     def _answered(self, event: DecisionAnswered, seq: int, decision: Any) -> None:
         if decision is None or decision.kind == "approval":
             return
-        label = prompts.answer(
-            event.by, self.row.get("owner", ""), decision.number, accepted=event.accepted
-        )
+        owner = self.row.get("owner", "")
+        if decision.kind == "plan":
+            planning = bool(self.row.get("planning"))
+            label = prompts.plan_answer(
+                event.by, owner, accepted=event.accepted, edits=event.edits, planning=planning
+            )
+            said = event.answer if event.edits else ""
+            self._notes.append(Said(seq, label, said, is_persons=bool(said)))
+            return
+        label = prompts.answer(event.by, owner, decision.number, accepted=event.accepted)
         self._notes.append(Said(seq, label, event.answer, is_persons=True))
 
     def _flush(self, messages: int | None, revision: int | None, seq: int) -> None:
@@ -317,9 +326,14 @@ class Strand:
         objective = self.row.get("objective", "")
         self.pieces = [
             Said(event.upto, prompts.put_back(), objective, is_persons=True),
+            *self._put_back_plan(event.upto),
             Said(event.upto, prompts.summary(), event.content),
             *kept,
         ]
+
+    def _put_back_plan(self, seq: int) -> list[Piece]:
+        plan = self.row.get("plan", "")
+        return [Said(seq, prompts.put_back_plan(), plan)] if plan else []
 
 
 class Transcript:

@@ -124,20 +124,17 @@ class _Turn:
             goal.state is State.READY and goal.opening == "wrap_up"
         )
         read_only = self._wraps_up or goal.kind == "ask"
-        self._hands = Hands(turns._sandbox, goal.session, "read_only" if read_only else "workspace")
+        # Before somebody has approved a plan it only looks, whatever its tools are asked for.
+        looks = read_only or goal.planning
+        self._hands = Hands(turns._sandbox, goal.session, "read_only" if looks else "workspace")
         self._on_now, self._goal = turns._on_now, goal.id
         self._filing = Filing(turns._shelves, self._hands)
-        asks = Asks(
-            record,
-            turns._journal,
-            self._clock,
-            self._limits,
-            turns._ids,
-            self._filing,
+        self._asks = Asks(
+            record, turns._journal, self._clock, self._limits, turns._ids, self._filing,
             tools_on=self._hands.are_on,
-        )
+        )  # fmt: skip
         self._tools = ToolCalls(
-            record, self._hands, asks, self._settings, self._now, read_only=read_only
+            record, self._hands, self._asks, self._settings, self._now, read_only=read_only
         )
         self._offer = offer(goal.kind, tools_on=self._hands.are_on, read_only=read_only)
         self._calls = Calls(
@@ -181,6 +178,8 @@ class _Turn:
             resumes = True
             record.stage(TurnResumed())
             await record.commit()
+        if not self._wraps_up and not record.is_over:
+            await self._asks.take_up_plan()
         await record.fetch(self._settings.persons_fresh_s)
         if resumes and not record.is_over:
             await self._name_stale()

@@ -17,6 +17,7 @@ from bot.tools import (
     glob,
     grep,
     plan,
+    propose_plan,
     read,
     share_file,
     wait_for,
@@ -37,6 +38,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     wait_for.TOOL,
     plan.TOOL,
     finish_note.TOOL,
+    propose_plan.TOOL,
 )
 
 TOOL_BY_NAME: Final[Mapping[str, Tool]] = MappingProxyType({tool.name: tool for tool in TOOLS})
