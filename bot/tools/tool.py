@@ -34,6 +34,8 @@ class Tool:
     """It reads or changes something outside the conversation (the stall rule counts these)."""
     further: Callable[[dict[str, Any]], dict[str, Any]] = _as_it_is
     """Rules that a schema cannot say; raises BadInput."""
+    is_foreign: bool = False
+    """A stranger wrote its schema: whoever runs it checks the arguments, and here only their size."""
     grants: Callable[[dict[str, Any]], tuple[GrantKind, str]] | None = None
     """What an approval of such a call may allow further, in plain text; None: the tool itself."""
 
