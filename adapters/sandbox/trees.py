@@ -48,18 +48,24 @@ class ConfinedTree:
 
     async def read(self, files: Sequence[Found]) -> AsyncIterator[Piece]:
         """As in the port."""
-        left = [(one.path, 0) for one in files]
+        left: list[tuple[str, int, int | None]] = [(one.path, 0, None) for one in files]
         while left:
             asked = left[:FILES_AT_ONCE]
             parts = _list((await self._step("read", want=asked)).get("parts"))
             if not parts or len(parts) > len(asked):
                 raise _nonsense()
+            done = 0
             for part in parts:
-                path, at = left.pop(0)
-                piece = _piece(path, part)
+                if done == len(asked):
+                    raise _nonsense()
+                path, at, _ = left[done]
+                piece, size = _piece(path, part)
                 yield piece
-                if not piece.is_last:
-                    left.insert(0, (path, at + len(piece.data)))
+                if piece.is_last:
+                    done += 1
+                else:
+                    left[done] = (path, at + len(piece.data), size)
+            del left[:done]
 
     async def hashes(self, files: Sequence[Found]) -> Mapping[str, str | None]:
         """As in the port."""
@@ -148,13 +154,15 @@ def _rows(answer: Mapping[str, Any]) -> list[Found]:
     return found
 
 
-def _piece(path: str, part: Any) -> Piece:
+def _piece(path: str, part: Any) -> tuple[Piece, int]:
+    """A piece, and the size that its file had at the first one."""
     match part:
         case None:
-            return Piece(path, b"", "", is_last=True, is_gone=True)
-        case {"data": str(data), "mark": str(mark), "end": bool(end)}:
+            return Piece(path, b"", "", is_last=True, is_gone=True), 0
+        case {"data": str(data), "mark": str(mark), "end": bool(end), "size": int(size)}:
             try:
-                return Piece(path, base64.b64decode(data, validate=True), mark, is_last=end)
+                piece = Piece(path, base64.b64decode(data, validate=True), mark, is_last=end)
+                return piece, size
             except ValueError:
                 raise _nonsense() from None
         case _:

@@ -77,12 +77,14 @@ class Trees:
         """As many pieces of files, in their order, as one answer holds."""
         parts: list[Any] = []
         room = PIECE_BYTES
-        for path, at in args["want"]:
+        for path, at, until in args["want"]:
             if room <= 0:
                 break
-            part = _piece(root, path, at, room)
+            part = _piece(root, path, at, until, room)
             parts.append(part)
-            room -= 0 if part is None else part.pop("size_read")
+            if part is not None:
+                # The rest of a file comes before any other one.
+                room = room - part.pop("size_read") if part["end"] else 0
         return {"ok": True, "parts": parts}
 
     def _hash(self, root: int, args: dict[str, Any]) -> Result:
@@ -183,8 +185,11 @@ def _mark(state: os.stat_result) -> str:
     return f"{state.st_ino}:{state.st_size}:{state.st_mtime_ns}:{state.st_ctime_ns}"
 
 
-def _piece(root: int, path: str, at: int, room: int) -> Result | None:
-    """A piece of a file, and what tells whether it is still the same; None: it is gone."""
+def _piece(root: int, path: str, at: int, until: int | None, room: int) -> Result | None:
+    """A piece of a file, and what tells whether it is still the same; None: it is gone.
+
+    `until`: its size when its first piece was read, so that what grows all the time has an end.
+    """
     *above, name = folders.parts_of(path)
     try:
         with folders.folder_at(root, above) as within:
@@ -193,7 +198,8 @@ def _piece(root: int, path: str, at: int, room: int) -> Result | None:
         return None
     try:
         before = os.fstat(handle)
-        data = os.pread(handle, room, at)
+        size = before.st_size if until is None else until
+        data = os.pread(handle, min(room, max(0, size - at)), at)
         after = os.fstat(handle)
     except OSError:
         return None
@@ -201,8 +207,9 @@ def _piece(root: int, path: str, at: int, room: int) -> Result | None:
         os.close(handle)
     mark = _mark(after) if _mark(before) == _mark(after) else TORN
     data_text = base64.b64encode(data).decode("ascii")
-    is_end = at + len(data) >= after.st_size or not data
-    return {"data": data_text, "mark": mark, "end": is_end, "size_read": len(data) + 1}
+    is_end = at + len(data) >= size or not data
+    about = {"data": data_text, "mark": mark, "end": is_end, "size": size}
+    return {**about, "size_read": len(data) + 1}
 
 
 def _hash_of(root: int, path: str) -> str | None:
