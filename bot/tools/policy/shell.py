@@ -1,0 +1,280 @@
+"""
+A command line read as shell: the simple commands in it, and whether there is anything else.
+
+Rule 1: a line is plain if it is simple commands joined by `;`, a newline, `&&`, `||` or `|`, and
+        nothing else: no substitution or expansion, no assignment, no redirection but from a file, to
+        `/dev/null` or between descriptors, no compound command, function, comment or background job.
+Rule 2: two readers must agree: the grammar of bash (tree-sitter) and Python's `shlex`. Whatever one
+        of them does not take is not plain.
+Rule 3: a command that runs what its arguments, its input or a file say (`eval`, `sh`, `xargs`, `env`)
+        hides others: its line is not plain, and nobody can be sure of it.
+"""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+_JOINS: Final = frozenset({";", "\n", "&&", "||", "|"})
+_LISTS: Final = frozenset({"program", "list", "pipeline", "redirected_statement"})
+_LITERALS: Final = frozenset({"word", "number", "raw_string", "string", "concatenation"})
+_PARTS: Final = frozenset({*_LITERALS, "string_content", "'", '"'})
+_SIGNS: Final = "();<>|&\n"
+_OUT: Final = frozenset({">", ">>", "&>", "&>>"})
+
+
+def names(text: str) -> frozenset[str]:
+    """The words of a list of names."""
+    return frozenset(text.split())
+
+
+_HIDING: Final = names(
+    """
+    . source eval exec builtin command coproc time trap alias unalias enable hash shopt set bind
+    mapfile readarray sh bash dash ash zsh ksh fish csh tcsh busybox toybox
+    env xargs parallel sudo su doas runuser setpriv nice ionice nohup timeout stdbuf setsid chroot
+    unshare nsenter strace ltrace gdb script expect watch entr flock run-parts start-stop-daemon
+    ssh at batch crontab systemd-run docker podman bwrap awk gawk mawk nawk sed ed ex vi vim emacs
+    tclsh lua luajit osascript sqlite3 psql mysql tmux screen
+    if then else elif fi do done case esac while until for in select function { } ! [[ ]]
+    """
+)
+_INTERPRETERS: Final = names(
+    "python python2 python3 pypy pypy3 node nodejs deno bun perl ruby php Rscript julia"
+)
+_ASKS_FIND: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_LONGEST: Final = 20_000
+"""Characters of a line that is looked at: nobody would read a longer one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a command. `is_fixed`: it is this text; else a pattern, or nobody knows what."""
+
+    text: str
+    is_fixed: bool = True
+
+    @property
+    def may_be_option(self) -> bool:
+        """Whether it can become one that is not to be read here."""
+        return not self.is_fixed and self.text[:1] in ("", "*", "?", "[", "{", "~", "-")
+
+
+Command = tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """What a line runs. `is_sure`: no command hides in it that `commands` does not name."""
+
+    commands: tuple[Command, ...]
+    is_plain: bool
+    is_sure: bool = True
+
+
+NOTHING: Final = Shell((), is_plain=False, is_sure=False)
+
+
+def read_line(line: str) -> Shell:
+    """The line's simple commands. A line that nobody understands has none, and is not plain."""
+    if not line.strip() or len(line) > _LONGEST or any(map(_is_odd, line)):
+        return NOTHING
+    source = line.encode()
+    root = _parser().parse(source).root_node
+    commands = tuple(_words(node) for node in _all(root, "command"))
+    declared = _all(root, "declaration_command", "unset_command")
+    also = tuple((Word(node.children[0].type),) for node in declared)
+    is_sure = not root.has_error and not any(map(_hides, commands))
+    is_plain = (
+        is_sure
+        and not also
+        and bool(commands)
+        and _is_list(root)
+        and all(word.text or word.is_fixed for command in commands for word in command)
+        and _by_grammar(root) == _by_shlex(line)
+    )
+    return Shell((*commands, *also), is_plain, is_sure)
+
+
+def name_of(command: Command) -> str:
+    """The name of what it runs, without the folder; empty where nobody knows it."""
+    first = command[0] if command else Word("", is_fixed=False)
+    return PurePosixPath(first.text).name if first.is_fixed else ""
+
+
+def _is_odd(character: str) -> bool:
+    """Whether readers of shell take a character for different things."""
+    if character in "\n\t ":
+        return False
+    return not character.isprintable() or character.isspace()
+
+
+@cache
+def _parser() -> "Parser":
+    # Loaded where there are rules to match, and not before.
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def _all(node: "Node", *kinds: str) -> Iterator["Node"]:
+    """Every node of these kinds, or every node, in order, wherever it stands."""
+    left = [node]
+    while left:
+        one = left.pop()
+        if not kinds or one.type in kinds:
+            yield one
+        left += reversed(one.children)
+
+
+def _words(command: "Node") -> Command:
+    """The words of a simple command, its name first."""
+    found = []
+    for child in command.children:
+        if child.type == "command_name":
+            found.append(_word(child.children[0]))
+        elif child.type not in ("variable_assignment", "file_redirect", "herestring_redirect"):
+            found.append(_word(child))
+    return tuple(found)
+
+
+def _word(node: "Node") -> Word:
+    """A word as bash has it once the quotes are gone."""
+    text = _text(node)
+    parts = list(_all(node, *_PARTS))
+    if len(parts) != sum(1 for _ in _all(node)) or "\\\n" in text or _has_escape(node):
+        return Word("", is_fixed=False)
+    try:
+        values = shlex.split(text)
+    except ValueError:
+        return Word("", is_fixed=False)
+    if len(values) != 1:
+        return Word("", is_fixed=False)
+    return Word(values[0], is_fixed=not _is_pattern(node))
+
+
+def _has_escape(node: "Node") -> bool:
+    """A backslash between double quotes: the two readers take it for different things."""
+    return any("\\" in _text(part) for part in _all(node, "string"))
+
+
+def _is_pattern(node: "Node") -> bool:
+    """Whether what is not quoted may become other words."""
+    bare = [part for part in _all(node) if not part.children and part.type in ("word", "number")]
+    texts = [_text(part) for part in bare]
+    starts = bool(bare) and bare[0].start_byte == node.start_byte and texts[0].startswith("~")
+    # Braces and a tilde behind `=` or `:` are taken for patterns, too.
+    signs = any(sign in _unescaped(text) for text in texts for sign in "*?[]{}")
+    return starts or signs or any("~" in text and ("=" in text or ":" in text) for text in texts)
+
+
+def _unescaped(text: str) -> str:
+    """The text without what a backslash makes plain."""
+    parts = iter(text)
+    return "".join(sign for sign in parts if sign != "\\" or next(parts, "") is None)
+
+
+def _is_list(root: "Node") -> bool:
+    """Whether it is commands, joined, with harmless redirections: see rule 1."""
+    left = list(root.children)
+    while left:
+        node = left.pop()
+        if node.type in _LISTS:
+            left += node.children
+        elif node.type == "command":
+            if any(part.type not in ("command_name", *_LITERALS) for part in node.children):
+                return False
+        elif node.type == "file_redirect":
+            if not _is_harmless(node):
+                return False
+        elif node.type not in _JOINS or node.is_named:
+            return False
+    return True
+
+
+def _is_harmless(redirect: "Node") -> bool:
+    """From a file, to nowhere, or between descriptors."""
+    parts = [part for part in redirect.children if part.type != "file_descriptor"]
+    if len(parts) != 2:
+        return False
+    sign, target = parts[0].type, _word(parts[1])
+    if sign == "<":
+        return target.is_fixed and bool(target.text)
+    if sign in _OUT:
+        return target == Word("/dev/null")
+    return sign == ">&" and target.is_fixed and target.text in ("1", "2")
+
+
+def _by_grammar(root: "Node") -> list[list[str]]:
+    """Each command's words and redirections, as the grammar of bash has them."""
+    found: list[list[str]] = [[]]
+    left = [root]
+    while left:
+        node = left.pop()
+        if node.type == "command":
+            # A newline has no node of its own.
+            found.append([])
+        if node.type in _LITERALS:
+            found[-1].append(_word(node).text)
+        elif node.children:
+            left += reversed(node.children)
+        elif node.type in _JOINS:
+            found.append([])
+        else:
+            found[-1].append(_text(node))
+    return [one for one in found if one]
+
+
+def _by_shlex(line: str) -> list[list[str]]:
+    """The same, as `shlex` has them; nothing where it does not take the line."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=_SIGNS)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t", True, ""
+    found: list[list[str]] = [[]]
+    try:
+        tokens = list(lexer)
+    except ValueError:
+        return []
+    for token in tokens:
+        sign = token.replace("\n", "") if token.strip(_SIGNS) == "" else token
+        if token and sign in ("", *_JOINS):
+            found.append([])
+        else:
+            found[-1].append(sign)
+    return [one for one in found if one]
+
+
+def _hides(command: Command) -> bool:
+    """Whether others may hide behind it: see rule 3."""
+    name = name_of(command)
+    words = [word.text for word in command]
+    if not name or name in _HIDING or not command[0].text.isascii():
+        return not _only_looks_up(words)
+    if name in _INTERPRETERS or name.startswith(("python3.", "python2.")):
+        return not _runs_a_file(command)
+    if name == "find":
+        return any(word in _ASKS_FIND for word in words)
+    return False
+
+
+def _only_looks_up(words: list[str]) -> bool:
+    """`command -v NAME` runs nothing."""
+    return len(words) >= 3 and words[:2] in (["command", "-v"], ["command", "-V"])
+
+
+def _runs_a_file(command: Command) -> bool:
+    """Whether an interpreter is given a file or a module, and so what it runs has a name."""
+    if len(command) < 2 or not command[1].is_fixed:
+        return False
+    if command[1].text == "-m":
+        return len(command) > 2 and command[2].is_fixed
+    return not command[1].text.startswith("-")
+
+
+def _text(node: "Node") -> str:
+    return (node.text or b"").decode()
