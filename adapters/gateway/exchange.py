@@ -176,10 +176,10 @@ async def closed(writer: asyncio.StreamWriter) -> None:
 
 async def _ended(sending: "asyncio.Task[None]") -> None:
     """The body needs no more to be sent; how that went, the response has shown."""
-    if not sending.done():
-        sending.cancel()
-    with suppress(asyncio.CancelledError, h11.LocalProtocolError, *_BROKEN):
-        await sending
+    sending.cancel()
+    await asyncio.wait((sending,))
+    with suppress(asyncio.CancelledError):
+        sending.exception()
 
 
 def _shortly(error: Exception) -> str:

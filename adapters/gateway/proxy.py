@@ -114,7 +114,11 @@ class Caller:
             raise Denied(
                 "a request", "it is no HTTP/1.1", status=error.error_status_hint
             ) from error
-        return event if isinstance(event, h11.Request) else None
+        if not isinstance(event, h11.Request):
+            return None
+        if event.http_version not in (b"1.0", b"1.1"):
+            raise Denied("a request", "it is no HTTP/1.1", status=505)
+        return event
 
     async def _carry(self, asked: Asked, tunnel: Way | None) -> None:
         way = await self._house.verdicts.way(self._owner.reach, asked.host, asked.port)
@@ -255,8 +259,9 @@ class Caller:
             # Who is cut off while they speak does not hear the answer.
             async with asyncio.timeout(_HEARD_OUT_S):
                 for _ in range(_HEARD_OUT):
-                    if not isinstance(await self._client.event(), h11.Data):
+                    if self._client.state.their_state is not h11.SEND_BODY:
                         return
+                    await self._client.event()
 
 
 def _is_whole(client: Wire) -> bool:

@@ -56,9 +56,8 @@ class Verdicts:
     ) -> None:
         self._resolve, self._vouched, self._timeout_s = resolve, vouched, timeout_s
 
-    async def way(self, reach: Reach, host: str, port: int) -> Way:
-        """The way to a host as a client names it. Raises Denied."""
-        name = canonical(host)
+    async def way(self, reach: Reach, name: str, port: int) -> Way:
+        """The way to a host, by its canonical name. Raises Denied."""
         told = shown(name, port)
         is_named = is_covered(reach.hosts, name, port)
         known = self._known(name, port)
