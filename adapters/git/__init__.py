@@ -1,0 +1,1 @@
+"""Repositories, fetched and pushed by the bot with git itself."""
