@@ -5,29 +5,32 @@ from bot.goals.events import Audited, AuditFailed, GatesRan
 from bot.goals.goal import Goal, State
 from bot.goals.instructions import Post, ShowStatus
 from bot.goals.limits import Limits
-from bot.goals.rules import Moved, ask, block, new_decision, park, ready, settled
+from bot.goals.rules import Moved, ask, block, new_decision, park, progressed, ready, settled
 from bot.goals.turn_rules import wrap_up
 
 
 def gates_ran(goal: Goal, event: GatesRan, limits: Limits) -> Moved:
     """Checks that cannot run have failed; three times in a row they block."""
     breaks = goal.gate_breaks + 1 if event.broken else 0
-    # A gate that passes now and failed before is progress, which adds a continuation.
-    mended = any(name not in event.failing for name in goal.failing)
-    allowance = min(goal.allowance + mended, max(limits.continuations_most, goal.allowance))
-    counted = replace(goal, gate_breaks=breaks, failing=event.failing, allowance=allowance)
+    counted = replace(goal, gate_breaks=breaks, failing=event.failing)
+    if any(name not in event.failing for name in goal.failing):
+        # A gate that passes now and failed before is progress.
+        counted = progressed(counted, limits)
     if breaks >= limits.gate_breaks:
         return block(counted, f"gate:{event.broken[0]}")
     return Moved(counted, "gates_ran")
 
 
 def audited(goal: Goal, event: Audited, limits: Limits) -> Moved:
-    """Follow the verdict, if the goal is still what the auditor saw."""
+    """Follow the verdict, if the goal is still what the auditor saw.
+
+    Nothing that was to be planned first is complete before somebody approves a plan.
+    """
     if (event.revision, event.turn, event.messages) != (goal.revision, goal.turn, goal.messages):
         return Moved(replace(goal, due_at=event.at), "verdict_fenced")
     streak = goal.blocked_streak + 1 if event.verdict == "blocked" else 0
     heard = replace(goal, audit_failures=0, blocked_streak=streak, note=event.note)
-    if event.verdict == "complete" and event.gates_pass:
+    if event.verdict == "complete" and event.gates_pass and not goal.planning:
         return _complete(heard, event)
     if goal.crossed:
         return wrap_up(heard, event.at)

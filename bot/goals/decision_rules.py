@@ -96,8 +96,11 @@ def hold_ended(goal: Goal, event: HoldEnded, limits: Limits) -> Moved:
 def _closing(decision: Decision, event: DecisionAnswered) -> tuple[Instruction, ...]:
     """The decision's row ends, and a permission of the room begins where that was said."""
     scope = event.scope if decision.kind == "approval" and event.accepted else ""
+    if scope and decision.grant is None:
+        # There is nothing that could be allowed further than this call.
+        scope = "once"
     closed = CloseDecision(decision.id, "answered", event.by, event.answer, scope)
-    if scope != "always" or decision.grant is None:
+    if decision.grant is None or scope != "always":
         return (closed,)
     return (closed, Allow(decision.grant, event.by, decision.id))
 

@@ -33,7 +33,7 @@ from bot.goals.money import Budget
 
 Effects = Literal["none", "workspace", "external", "conversation"]
 ToolOutcome = Literal["ok", "error", "interrupted", "unknown"]
-Ended = Literal["done", "stopped", "failed", "budget", "died"]
+Ended = Literal["done", "stopped", "failed", "budget", "died", "needs_approval"]
 VerdictKind = Literal["continue", "complete", "blocked", "wait", "needs_person"]
 
 
@@ -155,7 +155,7 @@ class TurnEnded:
 
     `failed` names the class of failure. `compacted`: its last content is a compaction without a
     reply. `progress`: a task closed with evidence, a gate mended, a new artifact, a changed
-    workspace.
+    workspace. `call`: content hash of the call that nobody is expected to approve.
     """
 
     how: Ended
@@ -165,6 +165,7 @@ class TurnEnded:
     progress: bool = False
     active_s: float = 0.0
     at: float = 0.0
+    call: str = ""
 
 
 @dataclass(frozen=True, slots=True)

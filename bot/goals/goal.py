@@ -148,6 +148,8 @@ class Goal:
     # Streaks.
     continuations: int = 0
     allowance: int = 20
+    progress_turn: int = 0
+    """The last turn that a continuation was added for."""
     blocked_streak: int = 0
     audit_failures: int = 0
     compactions: int = 0

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from bot.errors import IllegalMove
+from bot.errors import IllegalMove, Refused
 from bot.goals.copying import replace
 from bot.goals.events import GatesSet, ProfileSet, Rewound, WorkspaceRestored
 from bot.goals.goal import Goal, State
@@ -12,9 +12,9 @@ from bot.goals.rules import Moved, withdraw
 
 _KEPT: Final = (
     "seq", "turn", "ledger", "budget", "owner", "messages", "decisions", "crossed",
-    "profile", "unattended", "gates", "gates_made",
+    "profile", "unattended", "gates", "gates_made", "turn_open", "wrapping_up",
 )  # fmt: skip
-"""What a rewind leaves as it is: what was spent and said, and what people have set since."""
+"""What a rewind leaves as it is: what was spent and said, what people have set since, and what runs."""
 
 
 def profile_set(goal: Goal, event: ProfileSet, limits: Limits) -> Moved:
@@ -23,35 +23,48 @@ def profile_set(goal: Goal, event: ProfileSet, limits: Limits) -> Moved:
 
 
 def gates_set(goal: Goal, event: GatesSet, limits: Limits) -> Moved:
-    """Counts from the next audit on."""
+    """Counts from the next audit on. One that was taken away has not been mended."""
     made = max((goal.gates_made, *(gate.number for gate in event.gates)))
-    return Moved(replace(goal, gates=event.gates, gates_made=made), "gates_set", (ShowStatus(),))
+    taken = {gate.command for gate in goal.gates} - {gate.command for gate in event.gates}
+    failing = tuple(name for name in goal.failing if name not in taken)
+    changed = replace(goal, gates=event.gates, gates_made=made, failing=failing)
+    return Moved(changed, "gates_set", (ShowStatus(),))
 
 
 def rewound(goal: Goal, event: Rewound, limits: Limits) -> Moved:
-    """Back to where it was, at rest; what it asks and waits for ends, and so does the running turn."""
+    """Back to where it was, at rest; what it asks and waits for ends, and so does the running turn.
+
+    Without a budget it stays without one: there is one wrap-up to a crossing, and it had it.
+    """
+    if goal.kind == "ask":
+        raise Refused("An ordinary turn has nothing to go back to.", code="ordinary")
+    if goal.wait is not None and goal.wait.kind == "slot":
+        raise Refused(f"Goal G{goal.number} has not begun.", code="slot")
+    point = event.point
+    if point.id != goal.id or point.is_final or not 0 < event.to_seq <= goal.seq:
+        raise IllegalMove(f"Goal {goal.id} was never where entry {event.to_seq} would put it.")
     _, gone = withdraw(goal)
+    is_over = goal.state is State.OVER_BUDGET
     kept = {name: getattr(goal, name) for name in _KEPT}
     # What was allowed since then falls with it, and what was taken back stays taken back.
-    grants = tuple(grant for grant in event.point.grants if grant in goal.grants)
+    grants = tuple(grant for grant in point.grants if grant in goal.grants)
     back = replace(
-        event.point,
+        point,
         **kept,
         grants=grants,
-        state=State.PAUSED,
+        state=State.OVER_BUDGET if is_over else State.PAUSED,
         revision=goal.revision + 1,
         seen_revision=goal.revision + 1,
         seen_messages=goal.messages,
         due_at=None,
         opening="resume",
-        turn_open=goal.turn_open,
         by=event.by,
-        paused_at=event.at,
-        reason="rewound",
+        paused_at=None if is_over else event.at,
+        reason="budget" if is_over else "rewound",
+        questions=(),
         wait=None,
         decision=None,
         aside=None,
-        wrapping_up=False,
         restore=event.tree or "empty",
     )
     return Moved(back, "rewound", (*gone, StopTurn("stopped"), DropPosts(), ShowStatus()))
@@ -59,6 +72,6 @@ def rewound(goal: Goal, event: Rewound, limits: Limits) -> Moved:
 
 def workspace_restored(goal: Goal, event: WorkspaceRestored, limits: Limits) -> Moved:
     """The turn may begin its work."""
-    if goal.restore != event.tree:
+    if not goal.restore or goal.restore != event.tree:
         raise IllegalMove(f"Goal {goal.id} is to be put back to {goal.restore or 'nothing'}.")
     return Moved(replace(goal, restore=""), "workspace_restored")

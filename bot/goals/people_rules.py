@@ -149,7 +149,7 @@ def resumed_paused(goal: Goal, event: Resumed, limits: Limits) -> Moved:
     if goal.decision is not None and goal.decision.kind == "approval":
         return Moved(same_turn(goal, event.at), "approval_counts", (ShowStatus(),))
     if goal.decision is not None:
-        told = replace(goal, decision=None)
+        told = replace(goal, decision=None, paused_at=None)
         if goal.decision.kind == "plan":
             return plan_answered(told, goal.decision, event.at)
         return Moved(ready(told, event.at, "answer"), "answer_counts", (ShowStatus(),))
@@ -274,6 +274,7 @@ def _revised(goal: Goal, event: ObjectiveEdited) -> Goal:
         revision=goal.revision + 1,
         objective=event.objective,
         questions=(),
+        failing=(),
         last_message_at=event.at,
     )
 

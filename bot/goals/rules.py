@@ -80,6 +80,14 @@ def fresh(goal: Goal, limits: Limits) -> Goal:
     )
 
 
+def progressed(goal: Goal, limits: Limits) -> Goal:
+    """The goal with one continuation more, once a turn, up to the most there are."""
+    if goal.progress_turn == goal.turn:
+        return goal
+    most = max(limits.continuations_most, goal.allowance)
+    return replace(goal, allowance=min(goal.allowance + 1, most), progress_turn=goal.turn)
+
+
 def ready(goal: Goal, at: float, opening: Opening) -> Goal:
     """The goal due at once for a turn opened by `opening`.
 

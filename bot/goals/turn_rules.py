@@ -33,7 +33,17 @@ from bot.goals.money import (
     settle,
     worked,
 )
-from bot.goals.rules import Moved, ask, block, new_decision, park, ready, settled, withdraw
+from bot.goals.rules import (
+    Moved,
+    ask,
+    block,
+    new_decision,
+    park,
+    progressed,
+    ready,
+    settled,
+    withdraw,
+)
 
 
 def turn_started(goal: Goal, event: TurnStarted, limits: Limits) -> Moved:
@@ -114,7 +124,9 @@ def wait_asked(goal: Goal, event: WaitAsked, limits: Limits) -> Moved:
 
 def decision_asked(goal: Goal, event: DecisionAsked, limits: Limits) -> Moved:
     """An approval suspends the turn at once; any other question is kept until it ends."""
-    if event.text in goal.questions and event.kind != "approval":
+    if event.kind == "approval" and (goal.kind == "ask" or goal.wrapping_up):
+        raise IllegalMove(f"Goal {goal.id} only looks in this turn: nobody is asked to allow more.")
+    if event.text in goal.questions and event.kind not in ("approval", "plan"):
         raise IllegalMove(f"Goal {goal.id} has asked this already in revision {goal.revision}.")
     of = {"call": event.call, "grant": event.grant} if event.kind == "approval" else {}
     asked = new_decision(
@@ -173,7 +185,7 @@ def turn_ended(goal: Goal, event: TurnEnded, limits: Limits) -> Moved:
     if event.compacted and goal.compactions < limits.compactions_in_a_row:
         again = ready(replace(ended, compactions=goal.compactions + 1), event.at, "continuation")
         return Moved(again, "compacted", (Checkpoint(goal.turn),))
-    if goal.planning and event.reply and event.reply not in goal.questions:
+    if goal.planning and event.reply:
         # A turn that was to end in a plan: what it said last is one.
         proposed = new_decision(ended, "plan", event.reply, "", event.at, limits)
         return _checkpointed(ask(ended, proposed, event.at, "plan_proposed"))
@@ -216,17 +228,15 @@ def _crossed(goal: Goal, event: CallStarted, limits: Limits) -> Moved:
 def _closed(goal: Goal, event: TurnEnded, limits: Limits) -> Goal:
     counts = goal.opening == "continuation"
     again = goal.same_replies if event.reply == goal.reply else 0
-    allowance = goal.allowance + 1 if event.progress else goal.allowance
     ledger = worked(goal.ledger, event.active_s)
     return replace(
-        goal,
+        progressed(goal, limits) if event.progress else goal,
         turn_open=False,
         ledger=ledger,
         crossed=goal.crossed or (event.how == "budget" and _is_spent(goal.budget, ledger, limits)),
         reply=event.reply or goal.reply,
         idle_turns=goal.idle_turns + 1 if counts and not goal.touched else 0,
         same_replies=again + 1 if counts and event.reply else 0,
-        allowance=min(allowance, max(limits.continuations_most, goal.allowance)),
         parkings=0 if event.progress else goal.parkings,
     )
 

@@ -16,13 +16,16 @@ from bot.goals.events import (
     GoalOpened,
     MessageReceived,
     Paused,
+    Resumed,
+    Rewound,
     ToolEnded,
     TurnEnded,
     TurnStarted,
     WaitAsked,
 )
-from bot.goals.goal import DecisionKind, Goal, Wait, WaitKind
-from bot.goals.instructions import Instruction, Post
+from bot.goals.goal import DecisionKind, Goal, State, Wait, WaitKind
+from bot.goals.hands import Grant, Scope
+from bot.goals.instructions import Checkpoint, Instruction, Post
 from bot.goals.limits import DEFAULT_BUDGET, LIMITS, Limits
 from bot.goals.machine import Entry, decide, entry, open_goal
 from bot.goals.money import Budget, Usage
@@ -41,17 +44,19 @@ class Life:
         kind: Any = "goal",
         limits: Limits = LIMITS,
         queued: str = "",
+        **opens: Any,
     ) -> None:
         self.limits = limits
         self.at = START
         opened = GoalOpened(
-            "g", "s", 1, "ann", "objective", budget, kind, queued=queued, at=self.at
+            "g", "s", 1, "ann", "objective", budget, kind, queued=queued, at=self.at, **opens
         )
         moved = open_goal(opened, limits)
         self.goal: Goal = moved.goal
         self.journal: list[Entry] = [entry(None, opened, moved)]
         self.asked: list[Instruction] = list(moved.instructions)
         self.last: tuple[Instruction, ...] = moved.instructions
+        self.points: list[Goal] = []
 
     @property
     def rule(self) -> str:
@@ -67,6 +72,8 @@ class Life:
             self.journal.append(entry(self.goal, stamped, moved))
             self.goal, self.last, self.at = moved.goal, moved.instructions, at
             self.asked.extend(moved.instructions)
+            if any(isinstance(one, Checkpoint) for one in moved.instructions):
+                self.points.append(moved.goal)
         return self
 
     def posts(self, kind: str) -> list[Post]:
@@ -105,6 +112,12 @@ class Life:
         """A verdict on the goal as it is now."""
         goal = self.goal
         return Audited(goal.revision, goal.turn, goal.messages, verdict, **fields)
+
+    def back_event(self, point: Goal | None = None, *, tree: str = "tree") -> Rewound:
+        """Ben puts it back to `point`, a checkpoint; None: its last, or else where it is."""
+        to = point or (self.points[-1] if self.points else self.goal)
+        to = replace(to, closed_at=None, state=State.READY) if to.is_final else to
+        return Rewound("ben", to.seq, to, tree)
 
     def audit_fails(self, failure: str = "timeout") -> "Life":
         """An audit of the goal as it is now that gives no verdict."""
@@ -177,6 +190,17 @@ def in_deciding(kind: DecisionKind = "question") -> Life:
     return in_working().take(asked, TurnEnded("done", "reply 1"))
 
 
+def in_restoring() -> Life:
+    """In the first turn after a rewind; its files are still those of before."""
+    life = in_auditing()
+    return life.take(life.back_event(), Resumed("ann"), TurnStarted())
+
+
+def in_planned() -> Life:
+    """Parked on a plan that somebody has to approve."""
+    return in_deciding("plan")
+
+
 def in_approval() -> Life:
     """Its turn is suspended by an approval."""
     return in_deciding("approval")
@@ -228,3 +252,22 @@ def an_answer(decision: str = "d", *, accepted: bool = True) -> DecisionAnswered
 def a_message(name: str = "m1") -> MessageReceived:
     """Ann says something."""
     return MessageReceived(name, "ann", f"text of {name}")
+
+
+PIP = Grant("command", "hash of pip install")
+"""What an approval offers beyond its one call."""
+
+
+def asked(grant: Grant | None = PIP, id: str = "d") -> DecisionAsked:
+    """The agent wants to run a call that is beyond the profile."""
+    return DecisionAsked(id, "approval", f"text of {id}", "toolu_1", call="call", grant=grant)
+
+
+def allowed(scope: Scope = "once", id: str = "d", *, accepted: bool = True) -> DecisionAnswered:
+    """Ann's answer to it."""
+    return DecisionAnswered(id, "ann", "answer", accepted, scope=scope)
+
+
+def planning(**more: Any) -> Life:
+    """Its first turn, which only looks, has ended."""
+    return Life(plan_first=True, **more).take(TurnStarted()).call().take(TurnEnded("done", "plan"))

@@ -29,6 +29,7 @@ from bot.goals.events import (
     Event,
     FileShared,
     GatesRan,
+    GatesSet,
     GoalOpened,
     HoldEnded,
     MessageReceived,
@@ -37,7 +38,9 @@ from bot.goals.events import (
     OwnerChanged,
     OwnerLost,
     Paused,
+    ProfileSet,
     Resumed,
+    Rewound,
     RoomWasLost,
     Stopped,
     TasksPlanned,
@@ -50,8 +53,10 @@ from bot.goals.events import (
     WaitAsked,
     WaitChecked,
     WaitFired,
+    WorkspaceRestored,
 )
 from bot.goals.goal import ACTIVE, FINAL, Decision, Goal, State, Wait
+from bot.goals.hands import PROFILES, SCOPES, GateLine, Grant
 from bot.goals.instructions import (
     Allow,
     Checkpoint,
@@ -97,14 +102,19 @@ NEXT: Final[dict[State, list[type[Event]]]] = {
     State.OVER_BUDGET: [BudgetSet, Resumed],
 }  # fmt: skip
 """What usually comes next."""
+GATES: Final = [GateLine(number + 1, f"gate{number}", "ann") for number in range(3)]
+GRANTS: Final = st.sampled_from([None, Grant("command", "pip"), Grant("host", "pypi")])
 PASSES: Final = st.sampled_from([0.0, 1.0, 45.0, 4000.0, 90 * 3600.0, 8 * 24 * 3600.0])
 
 
 class Draws:
     """Draws an event that could come next, so often right that the goal gets somewhere."""
 
-    def __init__(self, goal: Goal, at: float, number: int, draw: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, goal: Goal, at: float, number: int, draw: Callable[[Any], Any], points: list[Goal]
+    ) -> None:
         self.goal, self.at, self.number, self.draw = goal, at, number, draw
+        self.points = points
 
     def event(self, kind: type[Event]) -> Event:
         """An event of that kind."""
@@ -179,7 +189,8 @@ class Draws:
     def DecisionAsked(self) -> DecisionAsked:  # noqa: N802
         kinds = ["question", "approval", "approval", "plan", "sign_off", "review"]
         kind: Any = self.draw(st.sampled_from(kinds))
-        return DecisionAsked(f"d{self.number}", kind, self.draw(TEXTS), "toolu")
+        grant = self.draw(GRANTS)
+        return DecisionAsked(f"d{self.number}", kind, self.draw(TEXTS), "toolu", 0.0, "call", grant)
 
     def TasksPlanned(self) -> TasksPlanned:  # noqa: N802
         return TasksPlanned("h", 1, 2, 1)
@@ -204,7 +215,8 @@ class Draws:
         return TurnEnded(how, self.draw(TEXTS), "refusal", active_s=1.0, **flags)
 
     def GatesRan(self) -> GatesRan:  # noqa: N802
-        return GatesRan((), ("lint",) if self.draw(st.booleans()) else ())
+        failing = tuple(gate.command for gate in GATES if not self._is(0.7))
+        return GatesRan(failing, failing[:1] if self.draw(st.booleans()) else ())
 
     def Audited(self) -> Audited:  # noqa: N802
         kinds = ["continue", "blocked", "blocked", "wait", "needs_person", "complete"]
@@ -225,7 +237,10 @@ class Draws:
         return WaitChecked(self._wait(), self.at + 60)
 
     def DecisionAnswered(self) -> DecisionAnswered:  # noqa: N802
-        return DecisionAnswered(self._decision(), "ann", "h", self.draw(st.booleans()))
+        return DecisionAnswered(
+            self._decision(), "ann", "h", self.draw(st.booleans()),
+            scope=self.draw(st.sampled_from(SCOPES)), edits=self.draw(st.booleans()),
+        )  # fmt: skip
 
     def DecisionExpired(self) -> DecisionExpired:  # noqa: N802
         return DecisionExpired(self._decision())
@@ -266,6 +281,19 @@ class Draws:
     def OwnerLost(self) -> OwnerLost:  # noqa: N802
         return OwnerLost(self.draw(st.sampled_from(["removed", "gone"])))
 
+    def ProfileSet(self) -> ProfileSet:  # noqa: N802
+        return ProfileSet("ann", self.draw(st.sampled_from(["", *PROFILES])))
+
+    def GatesSet(self) -> GatesSet:  # noqa: N802
+        return GatesSet("ann", tuple(gate for gate in GATES if self._is(0.5)))
+
+    def Rewound(self) -> Rewound:  # noqa: N802
+        point = self.draw(st.sampled_from(self.points)) if self.points else self.goal
+        return Rewound("ann", point.seq, point, self.draw(st.sampled_from(["", "tree"])))
+
+    def WorkspaceRestored(self) -> WorkspaceRestored:  # noqa: N802
+        return WorkspaceRestored(self.goal.restore if self._is() else "another")
+
 
 class GoalLife(RuleBasedStateMachine):
     """Every event at every time; what must always hold is checked after each."""
@@ -274,12 +302,18 @@ class GoalLife(RuleBasedStateMachine):
         budget=BUDGETS,
         kind=st.sampled_from(["goal", "goal", "goal", "ask"]),
         queued=st.sampled_from(["", "", "", "person:3"]),
+        plan_first=st.booleans(),
     )
-    def it_is_opened(self, budget: Budget, kind: Any, queued: str = "") -> None:
+    def it_is_opened(
+        self, budget: Budget, kind: Any, queued: str = "", plan_first: bool = False
+    ) -> None:
         self.at = START
         self.number = 0
         queued = queued if kind == "goal" else ""
-        opened = GoalOpened("g", "s", 1, "ann", "o", budget, kind, queued=queued, at=self.at)
+        opened = GoalOpened(
+            "g", "s", 1, "ann", "o", budget, kind,
+            queued=queued, plan_first=plan_first, at=self.at,
+        )  # fmt: skip
         moved = open_goal(opened)
         self.goal = moved.goal
         self.journal: list[Entry] = [entry(None, opened, moved)]
@@ -289,6 +323,9 @@ class GoalLife(RuleBasedStateMachine):
                 self.open[instruction.wait.id] = instruction.wait
         self.closed: set[str] = set()
         self.keys: list[str] = []
+        self.points: list[Goal] = []
+        self.allowed: set[Grant] = set()
+        self.standing = 0
         self.settled_usage = Usage()
         self.booked = Booked()
         self.blocked_in_a_row = 0
@@ -330,7 +367,7 @@ class GoalLife(RuleBasedStateMachine):
     def _happen(self, kind: type[Event], passes: float, data: st.DataObject) -> None:
         self.at += passes
         self.number += 1
-        event = Draws(self.goal, self.at, self.number, data.draw).event(kind)
+        event = Draws(self.goal, self.at, self.number, data.draw, self.points).event(kind)
         before = self.goal
         copy = replace(before)
         try:
@@ -356,7 +393,11 @@ class GoalLife(RuleBasedStateMachine):
                 self.closed.add(name)
             case Post(key=key):
                 self.keys.append(key)
-            case ShowStatus() | RemovePosts() | Checkpoint() | StopTurn() | Allow() | DropPosts():
+            case Checkpoint():
+                self.points.append(self.goal)
+            case Allow():
+                self.standing += 1
+            case ShowStatus() | RemovePosts() | StopTurn() | DropPosts():
                 pass
 
     def _opens(self, opened: Wait | Decision) -> None:
@@ -382,6 +423,31 @@ class GoalLife(RuleBasedStateMachine):
             assert after.ledger.tokens >= before.ledger.tokens
         self._count_blocked(before, event, rule)
         self._count_wrap_ups(before)
+        self._follow_hands(before, event)
+
+    def _follow_hands(self, before: Goal, event: Event) -> None:
+        after = self.goal
+        if isinstance(event, DecisionAnswered):
+            asked = before.decision
+            assert asked is not None
+            is_yes = asked.kind == "approval" and event.accepted and asked.grant is not None
+            if is_yes and event.scope != "once":
+                assert asked.grant in after.grants
+                self.allowed.add(asked.grant)
+            assert self.standing == (is_yes and event.scope == "always")
+        else:
+            assert self.standing == 0
+        self.standing = 0
+        if before.planning and not after.planning and not isinstance(event, Rewound):
+            assert before.decision is not None
+            assert before.decision.kind == "plan"
+            assert after.plan == before.decision.text
+        if isinstance(event, Rewound):
+            assert after.restore
+            assert not after.is_final
+            assert set(after.grants) <= set(before.grants)
+        elif not isinstance(event, WorkspaceRestored):
+            assert after.restore == before.restore
 
     def _count_blocked(self, before: Goal, event: Event, rule: str) -> None:
         if isinstance(event, Audited) and rule != "verdict_fenced":
@@ -391,6 +457,8 @@ class GoalLife(RuleBasedStateMachine):
             assert self.blocked_in_a_row == LIMITS.blocked_audits
         if before.state in {State.BLOCKED, State.OVER_BUDGET} and self.goal.state is State.READY:
             self.blocked_in_a_row = 0
+        if isinstance(event, Rewound):
+            self.blocked_in_a_row = self.goal.blocked_streak
 
     def _count_wrap_ups(self, before: Goal) -> None:
         if not self.goal.crossed:
@@ -468,6 +536,21 @@ class GoalLife(RuleBasedStateMachine):
         if goal.wrapping_up:
             assert goal.crossed
             assert goal.state not in {State.READY, State.AUDITING, State.WAITING, State.BLOCKED}
+
+    @invariant()
+    def only_what_people_allowed_is_allowed(self) -> None:
+        assert set(self.goal.grants) <= self.allowed
+
+    @invariant()
+    def nothing_unplanned_is_complete(self) -> None:
+        assert not (self.goal.planning and self.goal.state is State.COMPLETE)
+
+    @invariant()
+    def a_turn_that_only_looks_asks_for_no_more(self) -> None:
+        goal = self.goal
+        if goal.decision is not None and goal.decision.kind == "approval":
+            assert goal.kind == "goal"
+            assert not goal.wrapping_up
 
     @invariant()
     def an_end_has_its_time(self) -> None:

@@ -265,14 +265,11 @@ def test_a_wrap_up_that_was_paused_is_not_begun_again() -> None:
     assert life.goal.paused_at is None
 
 
-def test_a_wrap_up_suspended_by_an_approval_and_paused_withdraws_it() -> None:
+def test_a_wrap_up_asks_nobody_to_allow_more() -> None:
     life = crossed().take(TurnEnded("budget")).verdict("continue").take(TurnStarted())
-    life.take(DecisionAsked("d", "approval", "x", "t"), Paused("ann"))
 
-    life.take(Resumed("ann"))
-
-    assert life.goal.state is State.OVER_BUDGET
-    assert life.goal.decision is None
+    with pytest.raises(IllegalMove, match="only looks"):
+        life.take(DecisionAsked("d", "approval", "x", "t"))
 
 
 def test_a_budget_raised_before_the_wrap_up_forgets_the_crossing() -> None:

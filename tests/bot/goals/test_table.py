@@ -22,6 +22,7 @@ from bot.goals.events import (
     Event,
     FileShared,
     GatesRan,
+    GatesSet,
     GoalOpened,
     HoldEnded,
     NoteLeft,
@@ -29,6 +30,7 @@ from bot.goals.events import (
     OwnerChanged,
     OwnerLost,
     Paused,
+    ProfileSet,
     Resumed,
     RoomWasLost,
     Stopped,
@@ -42,8 +44,10 @@ from bot.goals.events import (
     WaitAsked,
     WaitChecked,
     WaitFired,
+    WorkspaceRestored,
 )
 from bot.goals.goal import State
+from bot.goals.hands import GateLine
 from bot.goals.limits import DEFAULT_BUDGET
 from bot.goals.machine import TABLE, step
 from bot.goals.money import Budget
@@ -53,6 +57,7 @@ from tests.bot.goals.lives import START, Life, a_message, a_wait, an_answer
 COLUMNS: Final[dict[str, Callable[[], Life]]] = {
     "ready": lives.in_ready,
     "working": lives.in_working,
+    "restoring": lives.in_restoring,
     "auditing": lives.in_auditing,
     "waiting": lives.in_waiting,
     "capped": lives.in_capped,
@@ -60,6 +65,7 @@ COLUMNS: Final[dict[str, Callable[[], Life]]] = {
     "queued": lives.in_queued,
     "deciding": lives.in_deciding,
     "approval": lives.in_approval,
+    "plan": lives.in_planned,
     "paused": lives.in_paused,
     "paused, waits": lives.in_paused_waiting,
     "paused, capped": lives.in_paused_capped,
@@ -110,49 +116,57 @@ ROWS: Final[dict[str, Callable[[Life], Event]]] = {
     "owner lost": lambda life: OwnerLost("removed"),
     "room lost": lambda life: RoomWasLost("kicked", "ben"),
     "hold ends": lambda life: HoldEnded(60.0),
+    "profile": lambda life: ProfileSet("ann", "read_only"),
+    "gates": lambda life: GatesSet("ann", (GateLine(1, "h", "ann"),)),
+    "rewind": lambda life: life.back_event(),
+    "restored": lambda life: WorkspaceRestored("tree"),
 }
 
 EXPECTED: Final = """
-              | ready     | working   | auditing  | waiting   | capped    | capped audit | queued    | deciding       | approval       | paused          | paused, waits   | paused, capped  | paused, asks    | blocked   | over budget  | complete  | cancelled
-opened        | .         | .         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-turn starts   | working   | .         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-turn resumes  | .         | =         | =         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-agent calls   | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-auditor calls | .         | .         | =         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-cap reached   | .         | waiting   | waiting   | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-call settles  | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
-call released | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
-call lost     | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
-tool starts   | .         | =         | .         | .         | .         | .            | .         | =              | =              | .               | .               | .               | .               | .         | .            | .         | .
-tool ends     | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
-asks to wait  | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-asks person   | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-asks approval | .         | deciding  | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-plans         | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-notes         | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-shares        | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-compacts      | .         | =         | .         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-message       | =         | =         | ready     | ready     | =         | =            | =         | =              | =              | !ordinary       | !ordinary       | !ordinary       | !ordinary       | ready     | !over_budget | !ordinary | !ordinary
-turn ends     | =         | auditing  | .         | .         | .         | .            | .         | .              | .              | =               | =               | =               | =               | =         | =            | =         | =
-gates ran     | .         | .         | =         | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-audited       | .         | .         | ready     | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-audit fails   | .         | .         | ready     | .         | .         | .            | .         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-wait fires    | .         | .         | .         | ready     | working   | auditing     | ready     | .              | .              | .               | =               | =               | .               | .         | .            | .         | .
-wait checked  | .         | .         | .         | =         | =         | =            | =         | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
-answer        | !too_late | !too_late | !too_late | !too_late | !too_late | !too_late    | !too_late | ready          | working        | !too_late       | !too_late       | !too_late       | =               | !too_late | !too_late    | !too_late | !too_late
-expiry        | .         | .         | .         | .         | .         | .            | .         | blocked        | working        | .               | .               | .               | .               | .         | .            | .         | .
-reminder      | .         | .         | .         | .         | .         | .            | .         | =              | =              | .               | .               | .               | .               | .         | .            | .         | .
-pause         | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | !already_paused | !already_paused | !already_paused | !already_paused | !stays    | !stays       | !final    | !final
-stop          | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | =               | =               | =               | =               | !stays    | !stays       | !final    | !final
-resume        | =         | =         | =         | ready     | !cap      | !cap         | !slot     | !open_decision | !open_decision | ready           | waiting         | waiting         | deciding        | ready     | ready        | !final    | !final
-cancel        | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled    | cancelled | cancelled      | cancelled      | cancelled       | cancelled       | cancelled       | cancelled       | cancelled | cancelled    | !final    | !final
-undone        | cancelled | cancelled | !begun    | !begun    | cancelled | !begun       | cancelled | !begun         | cancelled      | cancelled       | !begun          | cancelled       | !begun          | !begun    | !begun       | !final    | !final
-edit          | =         | =         | ready     | ready     | =         | =            | =         | ready          | ready          | =               | =               | =               | =               | ready     | =            | !final    | !final
-budget        | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
-new owner     | =         | =         | =         | =         | =         | =            | =         | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
-owner lost    | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | .               | .               | .               | .               | .         | .            | .         | .
-room lost     | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | =               | =               | =               | =               | .         | .            | .         | .
-hold ends     | .         | .         | .         | .         | .         | .            | .         | =              | =              | .               | .               | .               | .               | .         | .            | .         | .
+              | ready     | working   | restoring | auditing  | waiting   | capped    | capped audit | queued    | deciding       | approval       | plan           | paused          | paused, waits   | paused, capped  | paused, asks    | blocked   | over budget  | complete  | cancelled
+opened        | .         | .         | .         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+turn starts   | working   | .         | .         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+turn resumes  | .         | =         | =         | =         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+agent calls   | .         | =         | =         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+auditor calls | .         | .         | .         | =         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+cap reached   | .         | waiting   | waiting   | waiting   | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+call settles  | =         | =         | =         | =         | =         | =         | =            | =         | =              | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
+call released | =         | =         | =         | =         | =         | =         | =            | =         | =              | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
+call lost     | =         | =         | =         | =         | =         | =         | =            | =         | =              | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
+tool starts   | .         | =         | =         | .         | .         | .         | .            | .         | =              | =              | =              | .               | .               | .               | .               | .         | .            | .         | .
+tool ends     | =         | =         | =         | =         | =         | =         | =            | =         | =              | =              | =              | =               | =               | =               | =               | =         | =            | =         | =
+asks to wait  | .         | =         | =         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+asks person   | .         | =         | =         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+asks approval | .         | deciding  | deciding  | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+plans         | .         | =         | =         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+notes         | .         | =         | =         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+shares        | .         | =         | =         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+compacts      | .         | =         | =         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+message       | =         | =         | =         | ready     | ready     | =         | =            | =         | =              | =              | ready          | !ordinary       | !ordinary       | !ordinary       | !ordinary       | ready     | !over_budget | !ordinary | !ordinary
+turn ends     | =         | auditing  | auditing  | .         | .         | .         | .            | .         | .              | .              | .              | =               | =               | =               | =               | =         | =            | =         | =
+gates ran     | .         | .         | .         | =         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+audited       | .         | .         | .         | ready     | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+audit fails   | .         | .         | .         | ready     | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+wait fires    | .         | .         | .         | .         | ready     | working   | auditing     | ready     | .              | .              | .              | .               | =               | =               | .               | .         | .            | .         | .
+wait checked  | .         | .         | .         | .         | =         | =         | =            | =         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+answer        | !too_late | !too_late | !too_late | !too_late | !too_late | !too_late | !too_late    | !too_late | ready          | working        | ready          | !too_late       | !too_late       | !too_late       | =               | !too_late | !too_late    | !too_late | !too_late
+expiry        | .         | .         | .         | .         | .         | .         | .            | .         | blocked        | working        | blocked        | .               | .               | .               | .               | .         | .            | .         | .
+reminder      | .         | .         | .         | .         | .         | .         | .            | .         | =              | =              | =              | .               | .               | .               | .               | .         | .            | .         | .
+pause         | paused    | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | paused         | !already_paused | !already_paused | !already_paused | !already_paused | !stays    | !stays       | !final    | !final
+stop          | paused    | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | paused         | =               | =               | =               | =               | !stays    | !stays       | !final    | !final
+resume        | =         | =         | =         | =         | ready     | !cap      | !cap         | !slot     | !open_decision | !open_decision | !open_decision | ready           | waiting         | waiting         | deciding        | ready     | ready        | !final    | !final
+cancel        | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled | cancelled    | cancelled | cancelled      | cancelled      | cancelled      | cancelled       | cancelled       | cancelled       | cancelled       | cancelled | cancelled    | !final    | !final
+undone        | cancelled | cancelled | !begun    | !begun    | !begun    | cancelled | !begun       | cancelled | !begun         | cancelled      | !begun         | cancelled       | !begun          | cancelled       | !begun          | !begun    | !begun       | !final    | !final
+edit          | =         | =         | =         | ready     | ready     | =         | =            | =         | ready          | ready          | ready          | =               | =               | =               | =               | ready     | =            | !final    | !final
+budget        | =         | =         | =         | =         | =         | =         | =            | =         | =              | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
+new owner     | =         | =         | =         | =         | =         | =         | =            | =         | =              | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
+owner lost    | paused    | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | paused         | .               | .               | .               | .               | .         | .            | .         | .
+room lost     | paused    | paused    | paused    | paused    | paused    | paused    | paused       | paused    | paused         | paused         | paused         | =               | =               | =               | =               | .         | .            | .         | .
+hold ends     | .         | .         | .         | .         | .         | .         | .            | .         | =              | =              | =              | .               | .               | .               | .               | .         | .            | .         | .
+profile       | =         | =         | =         | =         | =         | =         | =            | =         | =              | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
+gates         | =         | =         | =         | =         | =         | =         | =            | =         | =              | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
+rewind        | paused    | paused    | paused    | paused    | paused    | paused    | paused       | !slot     | paused         | paused         | paused         | =               | =               | =               | =               | paused    | =            | !final    | !final
+restored      | .         | .         | =         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
 """
 """`=` stays, `.` is no move for a worker or timer, `!code` is refused to a person with that code."""
 
