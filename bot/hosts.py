@@ -69,6 +69,13 @@ def read_rule(text: str) -> HostRule:
     return HostRule(name, port, is_below)
 
 
+def rule_text(rule: HostRule) -> str:
+    """The entry as it is written in its canonical form."""
+    name = f"[{rule.name}]" if ":" in rule.name else rule.name
+    port = "" if rule.port is None else f":{rule.port}"
+    return f"{'*.' if rule.is_below else ''}{name}{port}"
+
+
 def split_port(text: str) -> tuple[str, int | None]:
     """`host:port` or `[v6]:port` in its parts; a port from 1 to 65535. Raises ValueError."""
     host, colon, port = text.rpartition(":")
@@ -103,6 +110,14 @@ def is_covered(rules: Iterable[str], name: str, port: int) -> bool:
     return any(read_rule(rule).covers(name, port) for rule in rules)
 
 
+def is_inside(rule: str) -> bool:
+    """Whether an entry is, by its text alone, about this machine or a network of its owner's."""
+    name = read_rule(rule).name
+    if _is_address(name):
+        return not ipaddress.ip_address(name).is_global
+    return name == "localhost" or name.endswith(".localhost")
+
+
 def read_vouched(text: str) -> tuple[HostRule, tuple[str, int | None]]:
     """`name[:port]=address[:port]`: a host, and the address that it has. Raises ValueError."""
     left, equals, right = text.partition("=")
@@ -121,10 +136,7 @@ def vouched(texts: Iterable[str]) -> Mapping[HostRule, tuple[str, int | None]]:
 def _canonical(word: str) -> str:
     if word.lower() in BUNDLES:
         return word.lower()
-    rule = read_rule(word)
-    name = f"[{rule.name}]" if ":" in rule.name else rule.name
-    port = "" if rule.port is None else f":{rule.port}"
-    return f"{'*.' if rule.is_below else ''}{name}{port}"
+    return rule_text(read_rule(word))
 
 
 def _address(address: ipaddress.IPv6Address) -> ipaddress.IPv6Address:

@@ -11,3 +11,11 @@ def refused(told: Sequence[tuple[str, str]], count: int) -> str:
     head = "[The network proxy refused, while this ran:"
     tail = "If the work needs such a host, ask for it with the tool `reach`; do not look for a way around.]"
     return "\n".join((head, *lines, tail))
+
+
+NO_LINE = "It was allowed, but there is no network in this turn. Go on without it."
+
+
+def reached(host: str) -> str:
+    """What is told of a host that was allowed."""
+    return f"{host} can be reached from now on, through the proxy that the environment names."

@@ -1,20 +1,23 @@
 """
 What a goal may reach, and the line that its sandbox gets for it.
 
-Rule 1: a goal has a line where there is something behind it: a host that it may reach, or a value that
-        it was given. Turns that only look (a plan, an ordinary turn, a wrap-up) have none.
-Rule 2: what a person grants widens the line of a turn that runs; a goal that may reach less from now on
-        (a profile, a permission taken back) does so from its next look, which each call of a tool is.
+Rule 1: a goal has a line where there is something behind it, a host that it may reach or a value that it was
+        given, and where it works in a room that lets people be asked: what is refused there is told with the
+        way to ask for it. Turns that only look (a plan, an ordinary turn, a wrap-up) have none.
+Rule 2: what a person allows counts at once, and for as long as they said: a yes to one call until that
+        turn has ended.
+Rule 3: what is taken away (a profile, a permission, a host of the room) is cut within seconds.
 """
 
+import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from bot.agent import prompts_reach
+from bot.errors import HeadwayError
 from bot.goals.goal import Goal
-from bot.goals.hands import PROFILES, Profile
-from bot.hosts import expanded
+from bot.hosts import PORTS, expanded, is_covered, read_rule
 from bot.ports.chat import Place
 from bot.ports.gateway import Gateway, Reach
 from bot.ports.journal import Journal
@@ -22,7 +25,12 @@ from bot.ports.permissions import Permissions
 from bot.ports.room_settings import RoomSettings
 from bot.ports.sandbox import Line
 from bot.ports.secret_uses import SecretUses
+from bot.tools.policy.verdict import ByDefault, law_of
 
+log = logging.getLogger(__name__)
+
+FOLLOW_S: Final = 3.0
+"""How soon what is taken away is cut."""
 REFUSALS: Final = 10
 """Told after one call of a tool."""
 
@@ -31,20 +39,28 @@ class Lines(Protocol):
     """The ways of goals to the network, as a turn sees them."""
 
     async def open(self, goal: Goal, place: Place) -> Line | None:
-        """The goal's line, or None where it has none. Its reach is as the goal, its room and people have it now.
+        """The goal's line, or None where it has none. It reaches what goal, room and people allow now.
 
         Raises:
             NoSandbox: it should have one, which cannot be opened.
         """
 
-    async def look(self, goal: Goal, place: Place) -> None:
-        """Let a line that is open reach what the goal may reach now. Raises nothing."""
+    async def reaches(self, goal: Goal, place: Place, host: str) -> bool:
+        """Whether the goal may reach what an entry means already."""
+
+    async def widen(self, goal: Goal, place: Place, host: str) -> bool:
+        """Let the goal reach a host, too, until its turn has ended; False where it has no line."""
 
     def note(self, goal: str) -> str:
         """What was refused since this was asked last, to stand behind a tool's result; empty: nothing."""
 
-    async def close(self, goal: str) -> None:
-        """The goal has ended: so does its line. Idempotent."""
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    place: Place
+    turn: int = 0
+    until_its_end: frozenset[str] = frozenset()
+    """Hosts that were allowed for this turn."""
 
 
 class Reaching:
@@ -57,26 +73,42 @@ class Reaching:
         permissions: Permissions,
         uses: SecretUses,
         settings_of: Callable[[Place], RoomSettings],
-        *,
-        profile: Profile,
+        by_default: ByDefault,
         hosts: tuple[str, ...],
     ) -> None:
-        """`profile` and `hosts`: where a room says nothing."""
+        """`by_default` and `hosts`: where a room says nothing."""
         self._gateway, self._journal = gateway, journal
         self._permissions, self._uses = permissions, uses
         self._settings_of = settings_of
-        self._profile, self._hosts = profile, hosts
+        self._by_default, self._hosts = by_default, hosts
+        self._opened: dict[str, _Opened] = {}
 
     async def open(self, goal: Goal, place: Place) -> Line | None:
         """As in the port."""
+        self._opened[goal.id] = self._known(goal, place)
         reach = await self.reach(goal, place)
         if reach is None:
             return None
         return await self._gateway.open(goal, place, reach)
 
-    async def look(self, goal: Goal, place: Place) -> None:
+    async def reaches(self, goal: Goal, place: Place, host: str) -> bool:
         """As in the port."""
-        self._gateway.change(goal.id, await self.reach(goal, place) or Reach())
+        reach, rule = await self.reach(goal, place), read_rule(host)
+        ports = PORTS if rule.port is None else (rule.port,)
+        if reach is None:
+            return False
+        is_any = reach.is_open and rule.port is None
+        return is_any or all(is_covered(reach.hosts, rule.name, port) for port in ports)
+
+    async def widen(self, goal: Goal, place: Place, host: str) -> bool:
+        """As in the port."""
+        known = self._known(goal, place)
+        self._opened[goal.id] = replace(known, until_its_end=known.until_its_end | {host})
+        reach = await self.reach(goal, place)
+        if reach is None:
+            return False
+        self._gateway.change(goal.id, reach)
+        return True
 
     def note(self, goal: str) -> str:
         """As in the port."""
@@ -84,18 +116,41 @@ class Reaching:
         told = dict.fromkeys((one.host, one.why) for one in refused)
         return prompts_reach.refused(tuple(told)[-REFUSALS:], len(told)) if told else ""
 
-    async def close(self, goal: str) -> None:
-        """As in the port."""
-        await self._gateway.close(goal)
+    async def follow(self) -> None:
+        """Let every line reach what its goal may reach now, and end those of goals that have ended.
+
+        Raises nothing that the store may raise: it is looked again soon.
+        """
+        for id, opened in list(self._opened.items()):
+            try:
+                goal = await self._journal.goal(id)
+                if goal.is_final:
+                    await self._gateway.close(id)
+                    self._opened.pop(id, None)
+                    continue
+                reach = await self.reach(goal, opened.place)
+                self._gateway.change(id, reach or Reach())
+            except KeyError:
+                await self._gateway.close(id)
+                self._opened.pop(id, None)
+            except HeadwayError as error:
+                log.warning("What goal %s may reach cannot be read: %s", id, error)
+
+    def _known(self, goal: Goal, place: Place) -> _Opened:
+        """What is known of the goal's line in this turn."""
+        known = self._opened.get(goal.id)
+        return known if known and known.turn == goal.turn else _Opened(place, goal.turn)
 
     async def reach(self, goal: Goal, place: Place) -> Reach | None:
         """What the goal may reach now; None where there is nothing behind a line."""
         if goal.kind != "goal" or goal.planning or goal.wrapping_up:
             return None
+        place = replace(place, thread="")
         room = self._settings_of(place)
-        profile = _profile(goal.profile, room.profile, self._profile)
+        law = law_of(goal, room, self._by_default)
+        profile = law.profile
         secrets = tuple(use.secret for use in await self._uses.of(place))
-        hosts = await self._granted(goal)
+        hosts = await self._granted(goal) | self._known(goal, place).until_its_end
         if profile != "full":
             hosts |= await self._standing(place)
         if profile in ("networked", "full"):
@@ -103,10 +158,10 @@ class Reaching:
             hosts |= expanded(named)
             hosts |= {host for one in secrets if one.mode == "proxied" for host in one.hosts}
         reach = Reach(hosts, profile == "full", secrets)
-        if not hosts and not reach.is_open:
-            given = tuple(one for one in secrets if one.mode == "given")
-            reach = replace(reach, secrets=given)
-        return None if reach.is_none else reach
+        may_ask = profile != "read_only" and law.beyond == "ask"
+        is_given = any(one.mode == "given" for one in secrets)
+        is_needed = hosts or reach.is_open or is_given or may_ask
+        return reach if is_needed else None
 
     async def _granted(self, goal: Goal) -> frozenset[str]:
         """What people granted to this goal."""
@@ -132,18 +187,14 @@ class NoLines:
         """None."""
         return None
 
-    async def look(self, goal: Goal, place: Place) -> None:
-        """Nothing is open."""
+    async def reaches(self, goal: Goal, place: Place, host: str) -> bool:
+        """False."""
+        return False
+
+    async def widen(self, goal: Goal, place: Place, host: str) -> bool:
+        """False."""
+        return False
 
     def note(self, goal: str) -> str:
         """Why nothing can be reached."""
         return self._why
-
-    async def close(self, goal: str) -> None:
-        """Nothing is open."""
-
-
-def _profile(*levels: str) -> Profile:
-    """The first level that says one."""
-    found = next((level for level in levels if level in PROFILES), "workspace")
-    return next(profile for profile in PROFILES if profile == found)

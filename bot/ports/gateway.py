@@ -47,11 +47,6 @@ class Reach:
     is_open: bool = False
     secrets: tuple[InUse, ...] = ()
 
-    @property
-    def is_none(self) -> bool:
-        """There is nothing to reach, and nothing to have."""
-        return not (self.hosts or self.is_open or self.secrets)
-
 
 class Gateway(Protocol):
     """Opens lines."""
