@@ -97,8 +97,10 @@ _LOOSE: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
     ("secret", ("kind", "name"), ("set_by",)),
     ("attachment", ("owner", "number"), ("name",)),
     ("grant", ("id",), ("rule",)),
+    ("mcp_server", ("room", "name"), ("set_by",)),
     ("inbox", ("id",), ("why",)),
     ("outbox", ("key",), ("why",)),
+    ("repository", ("room", "name"), ("url",)),
     ("room", ("id",), ("settings",)),
 )
 """Texts of operators and errors outside of `content`: table, key, columns."""

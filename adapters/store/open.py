@@ -16,11 +16,13 @@ from adapters.store.incidents import StoreIncidents
 from adapters.store.installs import StoreInstalls
 from adapters.store.journal import StoreJournal
 from adapters.store.leases import LEASE_S, StoreLeases
+from adapters.store.mcp_servers import StoreMcpServers
 from adapters.store.outbox import StoreOutbox
 from adapters.store.people import StorePeople
 from adapters.store.positions import StorePositions
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
+from adapters.store.repositories import StoreRepositories
 from adapters.store.restored import StoreRestores
 from adapters.store.retention import StoreRetention
 from adapters.store.rooms import StoreRooms
@@ -62,12 +64,14 @@ class Store:
     attachments: StoreAttachments
     installs: StoreInstalls
     ways_back: StoreWaysBack
+    mcp_servers: StoreMcpServers
     holds: StoreHolds
     incidents: StoreIncidents
     forgetting: StoreForgetting
     retention: StoreRetention
     scrub: StoreScrub
     restores: StoreRestores
+    repositories: StoreRepositories
     version: StoreVersion
     writer: Writer
     commits: Commits
@@ -124,12 +128,14 @@ async def open_store(
             attachments=StoreAttachments(readers),
             installs=StoreInstalls(writer, readers, sealing),
             ways_back=StoreWaysBack(writer, readers),
+            mcp_servers=StoreMcpServers(writer, readers),
             holds=StoreHolds(writer, readers, journal.apply),
             incidents=StoreIncidents(writer, readers),
             forgetting=StoreForgetting(writer, readers),
             retention=StoreRetention(writer, readers),
             scrub=StoreScrub(writer),
             restores=StoreRestores(readers),
+            repositories=StoreRepositories(writer, readers),
             version=StoreVersion(readers),
             writer=writer,
             commits=timed.commits,

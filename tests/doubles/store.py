@@ -44,7 +44,9 @@ from bot.ports.records import DecisionRow
 from tests.doubles.files import MemoryAttachments
 from tests.doubles.guard import Guard, MemoryHolds, MemoryIncidents
 from tests.doubles.installs import MemoryInstalls, MemoryWaysBack
+from tests.doubles.mcp_servers import MemoryMcpServers
 from tests.doubles.people import MemoryDoors, MemoryPeople
+from tests.doubles.repositories import MemoryRepositories
 from tests.doubles.store_leases import MemoryLeases
 from tests.doubles.store_mail import MemoryInbox, MemoryOutbox, MemoryPositions
 from tests.doubles.store_moves import move_room
@@ -80,8 +82,10 @@ class MemoryStore:
         self.doors = MemoryDoors(self, self.people, clock)
         self.positions = MemoryPositions(rows)
         self.attachments = MemoryAttachments(rows)
+        self.repositories = MemoryRepositories(self, clock)
         self.installs = MemoryInstalls(clock)
         self.ways_back = MemoryWaysBack(rows, clock, self.installs)
+        self.mcp_servers = MemoryMcpServers(self, clock)
 
     def check(self, answer: Answer) -> None:
         """Raise IllegalMove where a message that is answered does not wait."""

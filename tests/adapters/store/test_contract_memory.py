@@ -14,8 +14,10 @@ from tests.contracts.installs import InstallsContract, WaysBackContract
 from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
+from tests.contracts.mcp_servers import McpServersContract
 from tests.contracts.people import DoorsContract, PeopleContract
 from tests.contracts.positions import PositionsContract
+from tests.contracts.repositories import RepositoriesContract
 from tests.contracts.room_moves import RoomMovesContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.roots import RootsContract
@@ -73,6 +75,9 @@ class TestPositions(PositionsContract): ...
 class TestRoots(RootsContract): ...
 
 
+class TestRepositories(RepositoriesContract): ...
+
+
 class TestRoomMoves(RoomMovesContract): ...
 
 
@@ -80,3 +85,6 @@ class TestInstalls(InstallsContract): ...
 
 
 class TestWaysBack(WaysBackContract): ...
+
+
+class TestMcpServers(McpServersContract): ...

@@ -19,8 +19,10 @@ from tests.contracts.installs import InstallsContract, WaysBackContract
 from tests.contracts.journal import JournalContract
 from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
+from tests.contracts.mcp_servers import McpServersContract
 from tests.contracts.people import DoorsContract, PeopleContract
 from tests.contracts.positions import PositionsContract
+from tests.contracts.repositories import RepositoriesContract
 from tests.contracts.room_moves import RoomMovesContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.roots import RootsContract
@@ -97,6 +99,9 @@ class TestBatch(BatchContract): ...
 class TestRoots(RootsContract): ...
 
 
+class TestRepositories(RepositoriesContract): ...
+
+
 class TestRoomMoves(RoomMovesContract): ...
 
 
@@ -104,3 +109,6 @@ class TestInstalls(InstallsContract): ...
 
 
 class TestWaysBack(WaysBackContract): ...
+
+
+class TestMcpServers(McpServersContract): ...
