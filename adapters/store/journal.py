@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, select
 from adapters.store import codec, queries
 from adapters.store.attachments import write_shared
 from adapters.store.bounds import Bounds
+from adapters.store.checkpoints import point_of, write_artifacts, write_rewound
 from adapters.store.moves import (
     Move,
     bookings,
@@ -186,11 +187,15 @@ class StoreJournal:
             write_goal(writes, goal, after)
         if not fenced or is_last:
             write_contents(writes, goal.session, unit.contents, at, unit.events)
-        write_moves(writes, moves, self._limits_hash, watch.here.room)
+        write_rewound(tx, writes, goal, events)
+        point = point_of(tx, moves, unit)
+        write_moves(writes, moves, self._limits_hash, watch.here.room, point)
         watch.write(writes, moves)
         if unit.files:
             shared = ((move.after, move.entry) for move in moves)
             write_shared(writes, shared, unit.files, at)
+        if unit.artifacts and not fenced:
+            write_artifacts(writes, after, unit.artifacts, at)
         if unit.tasks is not None and not fenced:
             write_tasks(writes, after, unit.tasks, at)
         if not fenced:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from adapters.store import codec, queries
-from adapters.store.posts import queue, say
+from adapters.store.posts import NO_POINT, Point, queue, say
 from adapters.store.statements import Writes
 from adapters.store.steps import charge, follow
 from bot.goals import machine
@@ -112,23 +112,30 @@ def write_goal(writes: Writes, before: Goal, goal: Goal) -> None:
         writes.add(queries.UPDATE_GOAL, of_goal=goal.id, **_mirrored(goal))
 
 
-def write_moves(writes: Writes, moves: Sequence[Move], limits: str, room: str = "") -> None:
-    """The journal's entries and the rows that move with them; `room`: where calls are charged."""
+def write_moves(
+    writes: Writes, moves: Sequence[Move], limits: str, room: str = "", point: Point = NO_POINT
+) -> None:
+    """The journal's entries and the rows that move with them.
+
+    Args:
+        room: where calls are charged.
+        point: what a checkpoint among them holds.
+    """
     if not moves:
         return
     rows = [_entry_row(move, limits) for move in moves]
     numbered = {f"{name}_{n}": value for n, row in enumerate(rows) for name, value in row.items()}
     writes.add(queries.insert_events(len(rows)), **numbered)
     for move in moves:
-        _write_rows(writes, move, room)
+        _write_rows(writes, move, room, point)
 
 
-def _write_rows(writes: Writes, move: Move, room: str) -> None:
+def _write_rows(writes: Writes, move: Move, room: str, point: Point) -> None:
     goal, entry = move.after, move.entry
     follow(writes, goal, entry)
     if move.before is not None and "ledger" in entry.changes:
         charge(writes, move.before, goal, entry, room)
-    say(writes, move.before, goal, entry, move.instructions)
+    say(writes, move.before, goal, entry, move.instructions, point)
 
 
 def write_contents(

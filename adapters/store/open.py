@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.store.attachments import StoreAttachments
+from adapters.store.checkpoints import StoreCheckpoints
 from adapters.store.doors import StoreDoors
 from adapters.store.figures import StoreFigures
 from adapters.store.forgetting import StoreForgetting
@@ -62,6 +63,7 @@ class Store:
     doors: StoreDoors
     positions: StorePositions
     attachments: StoreAttachments
+    checkpoints: StoreCheckpoints
     installs: StoreInstalls
     ways_back: StoreWaysBack
     mcp_servers: StoreMcpServers
@@ -126,6 +128,7 @@ async def open_store(
             doors=StoreDoors(writer, readers),
             positions=StorePositions(writer, readers),
             attachments=StoreAttachments(readers),
+            checkpoints=StoreCheckpoints(writer, readers),
             installs=StoreInstalls(writer, readers, sealing),
             ways_back=StoreWaysBack(writer, readers),
             mcp_servers=StoreMcpServers(writer, readers),

@@ -7,6 +7,7 @@ Keys in the outbox: `GOAL:KEY` for a post, `GOAL:status:SEQ` for an edit of the 
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from adapters.store import codec, queries
@@ -37,12 +38,24 @@ STATUS_PAUSE_S: Final = 3.0
 tells where it has come to rest waits for nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What a checkpoint holds beside the goal: its workspace's tree, and the list of tasks as JSON."""
+
+    tree: str = ""
+    tasks: str = "[]"
+
+
+NO_POINT: Final = Point()
+
+
 def say(
     writes: Writes,
     before: Goal | None,
     goal: Goal,
     entry: Entry,
     instructions: Iterable[Instruction],
+    point: Point = NO_POINT,
 ) -> None:
     """The rows of a move's instructions."""
     at = entry.event.at
@@ -72,7 +85,7 @@ def say(
             case Checkpoint(turn):
                 writes.add(
                     queries.INSERT_CHECKPOINT, goal=goal.id, seq=entry.seq, turn=turn, at=at,
-                    tree="", data=codec.dump_goal(goal), tasks="[]",
+                    tree=point.tree, data=codec.dump_goal(goal), tasks=point.tasks,
                 )  # fmt: skip
             case DropPosts():
                 writes.add(queries.DROP_POSTS, of_goal=goal.id, state="superseded")

@@ -19,6 +19,7 @@ from bot.goals.goal import Goal
 from bot.goals.instructions import Instruction
 from bot.goals.machine import Entry
 from bot.ports.chat import Attachment
+from bot.ports.checkpoints import Artifact
 
 TaskState = Literal["open", "doing", "done", "dropped"]
 
@@ -58,7 +59,9 @@ class Unit:
 
     `epoch` is the writer's lease (None: a person, a timer or the store itself). `tasks` replaces
     the goal's list. `handled` are inbox messages whose consequence this is, `reply` is what is said
-    to them. `files` are those that its events share. `urgent` goes to the head of the queue.
+    to them. `files` are those that its events share. `tree` is the snapshot that a checkpoint of this
+    unit names (empty: none could be kept; None: the one before still holds), `artifacts` are the files
+    in it that are new. `urgent` goes to the head of the queue.
     """
 
     goal: str
@@ -70,6 +73,8 @@ class Unit:
     reply: "Reply | None" = None
     urgent: bool = False
     files: tuple[Attachment, ...] = ()
+    tree: str | None = None
+    artifacts: tuple[Artifact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
