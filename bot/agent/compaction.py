@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bot.agent import prompts
-from bot.agent.transcript import Piece, Replied
+from bot.agent.pieces import Piece, Replied
 from bot.ports.model import Json
 
 KEPT_EXCHANGES: Final = 2

@@ -1,8 +1,8 @@
 """What a turn's replies say, read from its record."""
 
+from bot.agent.pieces import Replied
 from bot.agent.record import Record
 from bot.agent.request import CUTTING, blocks_of, uses_of, visible_text
-from bot.agent.transcript import Replied
 
 
 def blocks(record: Record, reply: Replied) -> list[dict[str, object]]:

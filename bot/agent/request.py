@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from bot.agent import prompts
+from bot.agent import denials, prompts
+from bot.agent.pieces import Piece, Replied, Said
 from bot.agent.results import result
-from bot.agent.transcript import Piece, Replied, Said, Transcript
+from bot.agent.transcript import Transcript
 from bot.goals.estimate import MESSAGE_TOKENS, estimate_block
 from bot.goals.events import ToolEnded, ToolStarted
 from bot.ports.journal import Line
@@ -252,7 +253,7 @@ def _add_reply(out: _Messages, reply: Replied, contents: Mapping[str, str], pars
 def _result(reply: Replied, use: str, contents: Mapping[str, str], parsed: Parsed) -> Block:
     ended = reply.ended.get(use)
     if ended is None:
-        return _filled(use, reply.started.get(use))
+        return _filled(use, reply)
     started = reply.started.get(use)
     key = (use, ended.content, f"{ended.outcome} {started and started.effects}")
     known, raw = parsed.results.get(key), contents.get(ended.content)
@@ -277,9 +278,10 @@ def _given(raw: str, started: ToolStarted | None, ended: ToolEnded) -> str:
     return fenced(text, ended.tool_use) if is_theirs else text
 
 
-def _filled(use: str, started: ToolStarted | None) -> Block:
+def _filled(use: str, reply: Replied) -> Block:
+    started = reply.started.get(use)
     if started is None:
-        text = prompts.NOT_RUN
+        text = denials.WITHDRAWN if use in reply.asked else prompts.NOT_RUN
     elif started.effects in ("none", "conversation"):
         text = prompts.INTERRUPTED
     else:

@@ -9,10 +9,12 @@ Rule 3: each goal and ordinary turn is a strand of its own. What others said in 
 Rule 4: after `Compacted`, what stands up to and with the goal's entry `upto` is its summary.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from bot.agent import prompts, prompts_checks
+from bot.agent.approved import closed
+from bot.agent.pieces import Piece, Replied, Said
 from bot.goals.events import (
     Audited,
     AuditFailed,
@@ -23,6 +25,7 @@ from bot.goals.events import (
     Compacted,
     DecisionAnswered,
     DecisionAsked,
+    DecisionExpired,
     FileShared,
     GatesRan,
     GoalOpened,
@@ -39,42 +42,11 @@ from bot.goals.events import (
     WaitFired,
 )
 from bot.goals.goal import FINAL, State
+from bot.goals.hands import Grant
 from bot.ports.journal import Line
 
 _SPEAKING: Final = frozenset({"agent", "wrap_up"})
 """Call roles whose replies enter the transcript."""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A piece of a user message: a label of ours, and a text by its hash."""
-
-    seq: int
-    label: str
-    content: str = ""
-    is_persons: bool = False
-    """A person wrote it, and may erase it."""
-    is_forced: bool = False
-    """The content is a reply whose one tool call has the text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replied:
-    """An assistant message, with what became of its calls."""
-
-    seq: int
-    call_seq: int
-    """Of the `CallStarted` that it answers."""
-    content: str
-    stop_reason: str
-    objective: str
-    tokens: int
-    """Of the whole conversation then: prompt and reply."""
-    started: dict[str, ToolStarted] = field(default_factory=dict)
-    ended: dict[str, ToolEnded] = field(default_factory=dict)
-
-
-Piece = Said | Replied
 
 
 class Strand:
@@ -96,6 +68,8 @@ class Strand:
         """The newest objective's acceptance criteria are there."""
         self.carried_messages = 0
         self.carried_revision = 0
+        self.granted: dict[Grant, str] = {}
+        """The decision that allowed something for all of the goal."""
         self._call: CallStarted | None = None
         self._call_seq = 0
         self._aside_roles: dict[str, str] = {}
@@ -143,8 +117,10 @@ class Strand:
                 self._fired = (before["wait"], why)
             case WaitAsked():
                 self._asked = "wait"
-            case DecisionAsked(kind=kind) if kind != "approval":
-                self._asked = "question"
+            case DecisionAsked():
+                self._decision_asked(event)
+            case DecisionExpired():
+                self._approval(event, before["decision"])
             case TasksPlanned(closed=closed):
                 self.has_progress = self.has_progress or closed > 0
             case FileShared():
@@ -293,8 +269,25 @@ class Strand:
                 was_stopped = before["state"] in (State.BLOCKED, State.OVER_BUDGET)
                 self._resumed = (event.by, str(before["reason"]) if was_stopped else "")
 
+    def _decision_asked(self, event: DecisionAsked) -> None:
+        if event.kind != "approval":
+            self._asked = "question"
+        elif self.last is not None:
+            self.last.asked.add(event.tool_use)
+
+    def _approval(self, event: DecisionAnswered | DecisionExpired, decision: Any) -> None:
+        """A call that was put before people has its answer."""
+        found = closed(decision, event)
+        if found is None:
+            return
+        if self.last is not None:
+            self.last.approvals[found.tool_use] = found.approval
+        if found.grant is not None:
+            self.granted[found.grant] = found.approval.decision
+
     def _answered(self, event: DecisionAnswered, seq: int, decision: Any) -> None:
         if decision is None or decision.kind == "approval":
+            self._approval(event, decision)
             return
         owner = self.row.get("owner", "")
         if decision.kind == "plan":
@@ -363,6 +356,9 @@ class Transcript:
             if isinstance(piece, Replied):
                 hashes.append(piece.objective)
                 hashes += [end.content for end in piece.ended.values() if end.content]
+        last = self.own.last
+        said = last.approvals if last is not None else {}
+        hashes += [one.answer for id, one in said.items() if one.answer and one.said == "no"]
         return hashes
 
     def persons(self) -> list[str]:

@@ -76,6 +76,8 @@ Verdict = Allowed | Asks | Denied
 Given = Callable[[GrantKind, str], str]
 """Whether people allowed something: why, as `ToolStarted.allowed`, or the empty text."""
 
+_OF_PROCESSES: Final = frozenset({"poll", "kill"})
+"""What they do is done to processes that a call has started, which was weighed."""
 OPEN: Final = Law("workspace", "ask")
 """Of a goal of which nothing is set."""
 
@@ -99,6 +101,10 @@ def law_of(goal: Goal, room: RoomSettings = DEFAULTS, default: ByDefault | None 
     return Law(profile_of(goal, room, default.profile), beyond, default.ask, default.deny)
 
 
+_OF_THE_GOAL = frozenset({"poll", "kill"})
+"""They see and end what a command has begun that was allowed."""
+
+
 def given(goal: Goal, standing: Sequence[Permission], by: Mapping[Grant, str]) -> Given:
     """What people allowed: for the goal (`by`: the decision that did), else for the room."""
     always = {(one.kind, one.what): one.id for one in reversed(standing)}
@@ -120,7 +126,7 @@ def weigh(law: Law, has: Given, tool: Tool, args: Mapping[str, Any]) -> Verdict:
     if tool.name == "bash":
         return _command(law, has, str(args["command"]))
     looks = law.profile == "read_only"
-    if tool.effects == "none":
+    if tool.effects == "none" or tool.name in _OF_THE_GOAL:
         return Allowed("profile", writes=not looks)
     if law.profile == "full" or (tool.effects == "workspace" and not looks):
         return Allowed("profile")
