@@ -91,7 +91,7 @@ class McpKit:
             for server in sorted(taken, key=lambda one: one.name)
             for tool in server.tools
         }
-        self._peers: dict[str, "Peer"] = {}
+        self._peers: dict[str, Peer] = {}
         self._starting = asyncio.Lock()
 
     @property

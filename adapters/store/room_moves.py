@@ -114,6 +114,22 @@ _NAMED: Final = tuple(map(_named_in, (_I, queries.RESERVATION, _T["schedule"], _
 """Tables whose rows name their room and have nothing like it in the other one."""
 
 
+def _kept_there(table: Table) -> tuple[Any, Any]:
+    """What takes a row along where the other room has none of its name, and what ends the rest."""
+    there = table.alias("there")
+    has_one = (
+        select(there.c.name)
+        .where(there.c.room == bindparam("of_target"), there.c.name == table.c.name)
+        .exists()
+    )
+    of_old = table.c.room == bindparam("of_room")
+    return queries.set_in(table, "room").where(of_old, ~has_one), delete(table).where(of_old)
+
+
+_GIVEN: Final = tuple(map(_kept_there, (_T["mcp_server"], _T["repository"], _T["secret_use"])))
+"""What rooms give their agents, by name."""
+
+
 def move_room(
     tx: Transaction, old: Place, to: str, root: Callable[[Goal], str]
 ) -> tuple[Goal, ...]:
@@ -129,6 +145,9 @@ def move_room(
     tx.write(writes)
     for statement in _NAMED:
         tx.run(statement, of_room=source, room=target)
+    for take, end in _GIVEN:
+        tx.run(take, of_room=source, of_target=target, room=target)
+        tx.run(end, of_room=source)
     _move_settings(tx, source, target)
     _move_hold(tx, source, target)
     _move_grants(tx, source, target)

@@ -9,7 +9,8 @@ from adapters.store.tables.root import Table
 class McpServer(Table, table=True):
     """A server of tools that speaks MCP, of one room; `how` is JSON: its command line or its address.
 
-    `digest` is the hash of the tools that it offered when an admin last took it: others are not used.
+    `digest` is the hash of the tools that it offered when an admin last took it: others are not used. `tools`
+    are those, as agents get them (JSON).
     """
 
     __tablename__ = "mcp_server"
@@ -17,6 +18,7 @@ class McpServer(Table, table=True):
     room: str = Field(primary_key=True, foreign_key="room.id")
     name: str = Field(primary_key=True)
     how: str = Field(sa_type=Text)
+    tools: str = Field(default="[]", sa_type=Text)
     digest: str = ""
     set_by: str
     set_at: float

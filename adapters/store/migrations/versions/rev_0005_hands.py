@@ -17,6 +17,7 @@ def upgrade() -> None:
         sa.Column("room", sa.String(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("how", sa.Text(), nullable=False),
+        sa.Column("tools", sa.Text(), nullable=False),
         sa.Column("digest", sa.String(), nullable=False),
         sa.Column("set_by", sa.String(), nullable=False),
         sa.Column("set_at", sa.Float(), nullable=False),
