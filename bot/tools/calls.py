@@ -4,7 +4,8 @@ The call that an approval is about: its hash, and the text that people are shown
 Rule 1: an approval is bound to `call_hash`: the call with that very hash runs, once, and no other.
 Rule 2: the text holds the call whole. It begins with the line `tool: NAME`; then comes a line
         `why: REASON`, where there is one, and after an empty line the arguments in a fenced block:
-        the command of a `bash` call word for word, anything else as JSON.
+        the command of a `bash` call word for word, anything else as JSON. Behind it may stand what
+        else there is to see of it, such as the changes that it sends.
 Rule 3: a command with characters that nobody sees, or that move others, is shown as JSON, in which
         each is written out: what is read is what runs.
 """
@@ -21,7 +22,7 @@ Form = Literal["bash", "json"]
 
 _TEXT: Final = re.compile(
     r"\Atool: (?P<tool>\S+)\n(?:why: (?P<why>[^\n]*)\n)?\n"
-    r"(?P<fence>`{3,})(?P<form>bash|json)\n(?P<body>.*)\n(?P=fence)\Z",
+    r"(?P<fence>`{3,})(?P<form>bash|json)\n(?P<body>.*?)\n(?P=fence)(?:\n\n(?P<about>.*))?\Z",
     re.DOTALL,
 )
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
@@ -36,6 +37,7 @@ class WrittenCall:
     why: str
     form: Form
     body: str
+    about: str = ""
 
 
 def call_hash(tool: str, args: Mapping[str, Any]) -> str:
@@ -43,13 +45,19 @@ def call_hash(tool: str, args: Mapping[str, Any]) -> str:
     return sha256(_canonical({"tool": tool, "args": args}).encode()).hexdigest()
 
 
-def written(tool: str, args: Mapping[str, Any], why: str = "") -> str:
-    """The text of an approval of this call; `why` is a line that says why people are asked."""
+def written(tool: str, args: Mapping[str, Any], why: str = "", about: str = "") -> str:
+    """The text of an approval of this call.
+
+    Args:
+        why: a line that says why people are asked.
+        about: what else there is to see of it, as Markdown.
+    """
     form, body = _body(tool, args)
     longest = max((len(run) for run in re.findall("`+", body)), default=0)
     fence = "`" * max(3, longest + 1)
     reason = f"why: {' '.join(why.split())}\n" if why.strip() else ""
-    return f"tool: {tool}\n{reason}\n{fence}{form}\n{body}\n{fence}"
+    further = f"\n\n{about.strip()}" if about.strip() else ""
+    return f"tool: {tool}\n{reason}\n{fence}{form}\n{body}\n{fence}{further}"
 
 
 def read(text: str) -> WrittenCall | None:
@@ -58,7 +66,8 @@ def read(text: str) -> WrittenCall | None:
     if found is None:
         return None
     form: Form = "bash" if found["form"] == "bash" else "json"
-    return WrittenCall(found["tool"], found["why"] or "", form, found["body"])
+    about = found["about"] or ""
+    return WrittenCall(found["tool"], found["why"] or "", form, found["body"], about)
 
 
 def _body(tool: str, args: Mapping[str, Any]) -> tuple[Form, str]:

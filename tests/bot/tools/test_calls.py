@@ -39,12 +39,13 @@ def test_any_other_call_has_another_hash(tool: str, args: dict[str, Any]) -> Non
     assert call_hash(tool, args) != call_hash("bash", {"command": "rm a"})
 
 
-@given(st.text(alphabet="abc`\n ", max_size=40))
-def test_a_command_is_shown_word_for_word(command: str) -> None:
-    shown = read(written("bash", {"command": command}, "because"))
+@given(st.text(alphabet="abc`\n ", max_size=40), st.text(alphabet="abc`\n ", max_size=40))
+def test_a_command_is_shown_word_for_word(command: str, about: str) -> None:
+    shown = read(written("bash", {"command": command}, "because", about))
 
     assert shown is not None
     assert (shown.tool, shown.why, shown.form, shown.body) == ("bash", "because", "bash", command)
+    assert shown.about == about.strip()
 
 
 @given(st.text(max_size=30), ARGS)
