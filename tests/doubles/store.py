@@ -41,6 +41,7 @@ from bot.ports.journal import Applied, Content, Line, Reply, Task, Unit
 from bot.ports.mail import NEW, Posted, Thread
 from bot.ports.people import NOTHING, Answer, Subject
 from bot.ports.records import DecisionRow
+from tests.doubles.checkpoints import MemoryCheckpoints
 from tests.doubles.files import MemoryAttachments
 from tests.doubles.guard import Guard, MemoryHolds, MemoryIncidents
 from tests.doubles.installs import MemoryInstalls, MemoryWaysBack
@@ -63,7 +64,10 @@ class MemoryStore:
         self.clock = clock
         self.outbox = outbox = MemoryOutbox(rows, clock, guard)
         self.inbox = MemoryInbox(rows, outbox)
-        self.journal = MemoryJournal(rows, clock, limits, self.outbox, self.inbox)
+        self.checkpoints = MemoryCheckpoints(rows)
+        self.journal = MemoryJournal(
+            rows, clock, limits, self.outbox, self.inbox, self.checkpoints
+        )
         self.leases = MemoryLeases(rows, clock, guard)
         self.rooms = MemoryRooms(rows, self)
         self.records = MemoryRecords(rows)
@@ -108,8 +112,10 @@ class MemoryJournal:
         limits: Limits,
         outbox: "MemoryOutbox",
         inbox: "MemoryInbox",
+        checkpoints: MemoryCheckpoints,
     ) -> None:
         self._rows, self._clock, self._limits = rows, clock, limits
+        self._checkpoints = checkpoints
         self._outbox, self._inbox = outbox, inbox
 
     async def open(
@@ -157,6 +163,7 @@ class MemoryJournal:
         at = self._clock.now()
         ended = _endings(unit) if is_last else _bookings(unit)
         steps = list(self._decide(before, ended if fenced else unit.events, at))
+        self._checkpoints.check(before, unit.events)
         after = steps[-1][1] if steps else before
         entries = tuple(entry for _, _, entry, _ in steps)
         asked = tuple(one for _, _, _, instructions in steps for one in instructions)
@@ -173,6 +180,7 @@ class MemoryJournal:
             self._inbox.mark(unit.handled)
             if unit.tasks is not None:
                 self._rows.tasks[unit.goal] = unit.tasks
+            self._checkpoints.keep(unit, steps, self._rows.tasks)
             for file in unit.files:
                 for entry in entries:
                     if isinstance(entry.event, FileShared) and entry.event.file == file.hash:

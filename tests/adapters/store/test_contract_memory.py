@@ -7,6 +7,7 @@ import pytest
 from tests.adapters.store.clocks import HandClock, HandTime
 from tests.contracts.arrivals import ArrivalsContract
 from tests.contracts.attachments import AttachmentsContract
+from tests.contracts.checkpoints import CheckpointsContract
 from tests.contracts.forgetting import RemovalContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
@@ -37,6 +38,9 @@ class TestJournal(JournalContract): ...
 
 
 class TestAttachments(AttachmentsContract): ...
+
+
+class TestCheckpoints(CheckpointsContract): ...
 
 
 class TestLeases(LeasesContract): ...

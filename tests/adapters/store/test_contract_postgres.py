@@ -11,6 +11,7 @@ from tests.adapters.store.clocks import HandClock
 from tests.adapters.store.conftest import SHIFTED, ShiftedTime
 from tests.contracts.arrivals import ArrivalsContract, BatchContract
 from tests.contracts.attachments import AttachmentsContract
+from tests.contracts.checkpoints import CheckpointsContract
 from tests.contracts.figures import FiguresContract
 from tests.contracts.forgetting import ForgettingContract, RemovalContract, RetentionContract
 from tests.contracts.holds import HoldsContract
@@ -49,6 +50,9 @@ class TestJournal(JournalContract): ...
 
 
 class TestAttachments(AttachmentsContract): ...
+
+
+class TestCheckpoints(CheckpointsContract): ...
 
 
 class TestLeases(LeasesContract): ...

@@ -10,6 +10,7 @@ from bot.goals.limits import LIMITS
 from tests.adapters.store.clocks import HandClock, HandTime
 from tests.contracts.arrivals import ArrivalsContract, BatchContract
 from tests.contracts.attachments import AttachmentsContract
+from tests.contracts.checkpoints import CheckpointsContract
 from tests.contracts.figures import FiguresContract
 from tests.contracts.forgetting import ForgettingContract, RemovalContract, RetentionContract
 from tests.contracts.holds import HoldsContract
@@ -48,6 +49,9 @@ class TestJournal(JournalContract): ...
 
 
 class TestAttachments(AttachmentsContract): ...
+
+
+class TestCheckpoints(CheckpointsContract): ...
 
 
 class TestLeases(LeasesContract): ...
