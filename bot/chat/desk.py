@@ -22,6 +22,7 @@ from bot.ports.holds import Holds
 from bot.ports.journal import Applied, Content, Journal, Reply
 from bot.ports.mail import Inbox, Outbox, Rooms, Thread
 from bot.ports.people import Answer, Note
+from bot.ports.repositories import Repositories
 from bot.ports.room_settings import Mention
 from bot.ports.spending import Spending
 
@@ -94,6 +95,7 @@ class Desk:
     taken: Callable[[Incoming, Goal], None] = _unmarked
     """Told of a message that counts for a goal, as the goal is with it."""
     holds: Holds | None = None
+    repositories: Repositories | None = None
     forgetting: Forgetting | None = None
     withdraw: Callable[[str], Awaitable[None]] = _nothing_of
     """Told of each message that was taken back, by its id: what its files left goes."""

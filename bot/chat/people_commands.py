@@ -13,6 +13,8 @@ from bot.chat.heard import Heard
 from bot.chat.parse import Command
 from bot.chat.people_words import EntryWords, mentioned, read_entry, shown, subject_word
 from bot.chat.replies import SETTINGS
+from bot.chat.repo_commands import RepoCommands
+from bot.chat.repo_words import RepoWords, read_repo
 from bot.chat.rights import Act, may
 from bot.chat.room_words import key_named, read_setting, unknown_key, value_text
 from bot.chat.times import DAY_S, moment
@@ -35,6 +37,7 @@ class PeopleCommands:
         self._desk = desk
         self._may = may
         self._tries = claims.Tries()
+        self._repos = RepoCommands(desk)
 
     async def run(self, heard: Heard, command: Command) -> None:
         """Do what the command says. Raises Refused, BadInput."""
@@ -114,6 +117,10 @@ class PeopleCommands:
 
     async def _room(self, heard: Heard, text: str) -> None:
         texts, place = self._desk.manner.texts, _room_of(heard)
+        repo = read_repo(text, texts)
+        if repo is not None:
+            await self._repo(heard, place, repo)
+            return
         if not text:
             reason = SETTINGS if may(Act.SETTINGS, heard.roles, room=heard.room) else ""
             await self._desk.answer(heard, await self._settings(place), reason=reason)
@@ -140,6 +147,12 @@ class PeopleCommands:
             answer = Answer((*answer.notes, Note(main, f"room:{heard.id}", told)), answer.handled)
         await self._desk.allow_list.set_for_room(place, key, value, by=heard.person, answer=answer)
         self._desk.posted()
+
+    async def _repo(self, heard: Heard, place: Place, words: RepoWords) -> None:
+        if words == RepoWords():
+            await self._repos.show(heard, place)
+        elif await self._may(heard, Act.SETTINGS):
+            await self._repos.change(heard, place, words)
 
     async def _settings(self, place: Place, only: str = "") -> str:
         texts, allow_list = self._desk.manner.texts, self._desk.allow_list

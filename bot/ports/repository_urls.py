@@ -56,7 +56,8 @@ def read_url(text: str) -> RepositoryUrl:
     try:
         parts = urlsplit(text)
         port = parts.port or PORTS[parts.scheme]
-        host = host_name(parts.hostname or "")
+        named = parts.hostname or ""
+        host = host_name(f"[{named}]" if ":" in named else named)
     except ValueError:
         raise NoUrl("form") from None
     if parts.username is not None or parts.password is not None or "@" in parts.netloc:

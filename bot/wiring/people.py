@@ -165,6 +165,7 @@ def build_desk(
         posted=posted,
         taken=taken,
         holds=store.holds,
+        repositories=store.repositories,
         recall=recall,
         withdraw=withdraw,
     )

@@ -78,6 +78,7 @@ class Bench:
             allow_list=self.allow_list,
             doors=self.store.doors,
             holds=self.store.holds,
+            repositories=self.store.repositories,
             recall=self._recall,
         )
         self.intake = Intake(self.desk, self.allow_list.of)
