@@ -6,7 +6,7 @@ Rule 2: three probe runs that cannot run at all end the wait, and the agent is t
 """
 
 from dataclasses import replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from bot.goals.events import DecisionExpired, DecisionReminded, Event, WaitChecked, WaitFired
 from bot.goals.goal import Goal, State, Wait
@@ -22,6 +22,9 @@ class Prober(Protocol):
 
     async def probe(self, goal: Goal, command: str) -> tuple[bool, bool]:
         """Run `command` once, read-only, within 30 s: has it come, and could it run at all?"""
+
+    def process(self, goal: Goal, id: str) -> Literal["running", "ended", "gone"]:
+        """How a background command of the goal stands."""
 
 
 class Parked:
@@ -66,7 +69,7 @@ class Parked:
             # Whoever ends a live goal lets it go; that nobody did is looked for beside this.
             return WaitChecked(wait.id, next_at=now + SLOT_LOOK_S)
         if wait.kind == "process":
-            return WaitFired(wait.id, "gone")
+            return self._tended(goal, wait, now)
         if wait.kind == "probe":
             return await self._probed(goal, wait, now)
         return WaitFired(wait.id, "time" if wait.kind == "time" else "back_stop")
@@ -81,9 +84,21 @@ class Parked:
                 return self._forget(wait, "probe_cannot_run")
         if now >= wait.until:
             return self._forget(wait, "back_stop")
+        return WaitChecked(wait.id, next_at=now + self._pause(wait))
+
+    def _tended(self, goal: Goal, wait: Wait, now: float) -> Event:
+        """Of a process: who tends it fires the wait; here it shows that nobody does any more."""
+        how = self._prober.process(goal, wait.ref)
+        if how != "running":
+            return self._forget(wait, how)
+        if now >= wait.until:
+            return self._forget(wait, "back_stop")
+        return WaitChecked(wait.id, next_at=now + self._pause(wait))
+
+    def _pause(self, wait: Wait) -> float:
         looks = self._looks[wait.id] = self._looks.get(wait.id, 0) + 1
-        pause = min(self._limits.probe_first_s * 2**looks, self._limits.probe_most_s)
-        return WaitChecked(wait.id, next_at=now + pause)
+        pause: float = self._limits.probe_first_s * 2**looks
+        return min(pause, self._limits.probe_most_s)
 
     def _forget(self, wait: Wait, why: str) -> WaitFired:
         self._strikes.pop(wait.id, None)

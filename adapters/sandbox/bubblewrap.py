@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from adapters.sandbox import lines, seccomp
@@ -58,7 +59,7 @@ class Bubblewrap:
         self._bwrap = bwrap
         self._python = python or this_python()
         self._pool = Pool(max_sessions)
-        self._resting = Resting(rest_s) if rest_s else None
+        self._resting = Resting(rest_s)
         self._wall: Wall | None = None
         self._filter: bytes | None = None
 
@@ -98,18 +99,25 @@ class Bubblewrap:
 
     async def open(self, workspace: str, access: Access, line: Line | None = None) -> Session:
         """As in the port."""
-        if self._resting is None:
-            return await self._begun(workspace, access, line)
         place = workspace, access, lines.key(line)
-        rested = self._resting.take(place)
-        if rested is not None:
-            return rested
-        return self._resting.hold(place, await self._begun(workspace, access, line))
+        return await self._resting.open(place, lambda: self._begun(workspace, access, line))
+
+    def processes(self, workspace: str) -> Mapping[str, str]:
+        """As in the port."""
+        return self._resting.processes(workspace)
+
+    @property
+    def lingering(self) -> Mapping[str, str]:
+        """As in the port."""
+        return self._resting.lingering
+
+    async def release(self, workspace: str) -> None:
+        """As in the port."""
+        await self._resting.release(workspace)
 
     async def close(self) -> None:
         """End the processes that rest. Sessions that are open stay."""
-        if self._resting is not None:
-            await self._resting.close()
+        await self._resting.close()
 
     async def _begun(
         self, workspace: str, access: Access, line: Line | None = None

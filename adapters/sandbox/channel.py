@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from adapters.sandbox.inside.link import NEWS
 from bot.errors import NoSandbox
 
 _LARGEST = 32 * 1024 * 1024
@@ -39,6 +40,8 @@ class Channel(asyncio.Protocol):
         self._waiting_for = 0
         self._beat: asyncio.TimerHandle | None = None
         self._lost = asyncio.Event()
+        self.news: Callable[[dict[str, Any]], None] = lambda frame: None
+        """Takes what the server tells without being asked."""
 
     @classmethod
     async def start(
@@ -191,6 +194,9 @@ class Channel(asyncio.Protocol):
             frame = None
         if not isinstance(frame, dict):
             self._break()
+            return
+        if frame.get("id") == NEWS:
+            self.news(frame)
             return
         waiting = self._waiting
         if waiting is not None and not waiting.done() and frame.get("id") == self._waiting_for:

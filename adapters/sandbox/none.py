@@ -8,12 +8,14 @@ import importlib
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from adapters.sandbox import lines
 from adapters.sandbox.channel import Channel
 from adapters.sandbox.confinement import server_settings
 from adapters.sandbox.inside.limits import Limits
+from adapters.sandbox.resting import Resting
 from adapters.sandbox.session import ConfinedSession, Pool
 from adapters.sandbox.workspace import folder_of
 from bot.errors import NoSandbox
@@ -34,6 +36,7 @@ class Unconfined:
         self._workspaces = workspaces
         self._limits = limits or Limits()
         self._pool = Pool(max_sessions)
+        self._resting = Resting(0.0)
 
     @property
     def name(self) -> str:
@@ -61,9 +64,30 @@ class Unconfined:
                 "Set HEADWAY_SANDBOX=bubblewrap."
             )
         folder = str(folder_of(self._workspaces, workspace))
-        session = ConfinedSession(lambda: self._start(folder, line), self._pool, self._limits)
-        await session.begin()
-        return session
+
+        async def begin() -> ConfinedSession:
+            session = ConfinedSession(lambda: self._start(folder, line), self._pool, self._limits)
+            await session.begin()
+            return session
+
+        return await self._resting.open((workspace, access, lines.key(line)), begin)
+
+    def processes(self, workspace: str) -> Mapping[str, str]:
+        """As in the port."""
+        return self._resting.processes(workspace)
+
+    @property
+    def lingering(self) -> Mapping[str, str]:
+        """As in the port."""
+        return self._resting.lingering
+
+    async def release(self, workspace: str) -> None:
+        """As in the port."""
+        await self._resting.release(workspace)
+
+    async def close(self) -> None:
+        """End what lives on."""
+        await self._resting.close()
 
     async def _start(self, folder: str, line: Line | None) -> Channel:
         importlib.import_module("adapters.sandbox.inside.server")

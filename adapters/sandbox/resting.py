@@ -3,13 +3,15 @@ Confined processes that rest between two sessions over the same workspace.
 
 To start one costs tens of milliseconds of CPU, and a goal's next turn wants the same one again.
 
-Rule 1: nothing of the last session runs on: the server ends what a call started with that call.
+Rule 1: what runs in the background ends with its session, unless that was told for whom it lives on;
+        then it does so until it is released, whoever opens and closes a session there meanwhile.
 Rule 2: what rests counts as idle in the pool, gives way there, and ends by itself after a while.
 Rule 3: a session that is closed under a call, or whose process is gone, does not rest.
 """
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from adapters.sandbox.lines import Key
@@ -21,50 +23,122 @@ from bot.ports.sandbox import Access, Outcome
 Place = tuple[str, Access, Key | None]
 """A workspace's name, how it is seen, and its way to the network."""
 
+LOOK_S = 60.0
+"""How often it is looked whether what lives on still runs."""
+UNREAD_S = 900.0
+"""How long the output of what has ended waits for whoever reads it."""
+
+
+@dataclass(slots=True)
+class _Rest:
+    """A session that nobody has."""
+
+    place: Place
+    timer: asyncio.TimerHandle
+    lives_on: str = ""
+    """For whom its background goes on; empty: it has none."""
+    ended_s: float = 0.0
+    """How long nothing has run in it."""
+
 
 class Resting:
-    """The sessions that nobody has, by place: one each."""
+    """The sessions of a sandbox: those that somebody has, and those that rest."""
 
     def __init__(self, most_s: float) -> None:
-        """Each rests for `most_s` seconds at most."""
+        """An idle one rests for `most_s` seconds at most; 0: only what lives on rests."""
         self._most_s = most_s
-        self._resting: dict[Place, tuple[ConfinedSession, asyncio.TimerHandle]] = {}
+        self._resting: dict[ConfinedSession, _Rest] = {}
+        self._held: dict[ConfinedSession, Place] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
-    def take(self, place: Place) -> "HeldSession | None":
-        """The session that rests there, if its process still lives."""
-        session, timer = self._resting.pop(place, (None, None))
-        if session is None or timer is None:
-            return None
-        timer.cancel()
-        if session.is_alive:
-            return self.hold(place, session)
-        self._end(session)
-        return None
+    async def open(
+        self, place: Place, begin: Callable[[], Awaitable[ConfinedSession]]
+    ) -> "HeldSession":
+        """The session that rests there, or a new one. Raises as `begin`."""
+        taken = self._take(place)
+        session, lives_on = taken if taken is not None else (await begin(), "")
+        self._held[session] = place
+        return HeldSession(place, session, lives_on, self)
 
-    def hold(self, place: Place, session: ConfinedSession) -> "HeldSession":
-        """The session as its user has it: closing it lets it rest."""
-        return HeldSession(place, session, self)
-
-    async def leave(self, place: Place, session: ConfinedSession) -> None:
+    async def leave(self, place: Place, session: ConfinedSession, lives_on: str) -> None:
         """Let it rest, or close it."""
-        if session.is_busy or not session.is_alive or place in self._resting:
+        self._held.pop(session, None)
+        goes_on = bool(lives_on and session.background)
+        if (
+            session.is_busy
+            or not session.is_alive
+            or not (goes_on or self._may_rest(place, session))
+        ):
             await session.close()
             return
-        timer = asyncio.get_running_loop().call_later(self._most_s, self._lapsed, place)
-        self._resting[place] = session, timer
+        after_s = LOOK_S if goes_on else self._most_s
+        self._rest(session, _Rest(place, self._in(after_s, session), lives_on if goes_on else ""))
+
+    def processes(self, workspace: str) -> dict[str, str]:
+        """What the sessions over a workspace have in the background, by id."""
+        found: dict[str, str] = {}
+        for session in self._all(workspace):
+            found |= session.background
+        return found
+
+    def having(self, workspace: str, id: str) -> ConfinedSession | None:
+        """The session over the workspace that has this in the background."""
+        return next((one for one in self._all(workspace) if id in one.background), None)
+
+    @property
+    def lingering(self) -> dict[str, str]:
+        """Workspaces in which something lives on, with whom it does so for."""
+        rests = self._resting.values()
+        return {rest.place[0]: rest.lives_on for rest in rests if rest.lives_on}
+
+    async def release(self, workspace: str) -> None:
+        """End what lives on in a workspace that nobody has open."""
+        for session, rest in list(self._resting.items()):
+            if rest.place[0] == workspace and rest.lives_on:
+                await self._taken_out(session).close()
 
     async def close(self) -> None:
         """End all that rests."""
-        for place in list(self._resting):
-            self._lapsed(place)
+        for session in list(self._resting):
+            self._end(self._taken_out(session))
         while self._ending:
             await asyncio.gather(*self._ending)
 
-    def _lapsed(self, place: Place) -> None:
-        session, timer = self._resting.pop(place)
-        timer.cancel()
-        self._end(session)
+    def _take(self, place: Place) -> tuple[ConfinedSession, str] | None:
+        there = [(one, rest.lives_on) for one, rest in self._resting.items() if rest.place == place]
+        for session, lives_on in sorted(there, key=lambda found: not found[1]):
+            self._taken_out(session)
+            if session.is_alive:
+                return session, lives_on
+            self._end(session)
+        return None
+
+    def _may_rest(self, place: Place, session: ConfinedSession) -> bool:
+        others = (rest for rest in self._resting.values() if not rest.lives_on)
+        is_first = all(rest.place != place for rest in others)
+        return bool(self._most_s) and is_first and not session.is_running
+
+    def _all(self, workspace: str) -> list[ConfinedSession]:
+        held = [one for one, place in self._held.items() if place[0] == workspace]
+        return held + [one for one, rest in self._resting.items() if rest.place[0] == workspace]
+
+    def _rest(self, session: ConfinedSession, rest: _Rest) -> None:
+        self._resting[session] = rest
+
+    def _in(self, seconds: float, session: ConfinedSession) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(seconds, self._lapsed, session)
+
+    def _lapsed(self, session: ConfinedSession) -> None:
+        rest = self._resting[session]
+        rest.ended_s = 0.0 if session.is_running else rest.ended_s + LOOK_S
+        if rest.lives_on and session.is_alive and rest.ended_s < UNREAD_S:
+            rest.timer = self._in(LOOK_S, session)
+            return
+        self._end(self._taken_out(session))
+
+    def _taken_out(self, session: ConfinedSession) -> ConfinedSession:
+        self._resting.pop(session).timer.cancel()
+        return session
 
     def _end(self, session: ConfinedSession) -> None:
         task = asyncio.get_running_loop().create_task(session.close())
@@ -75,9 +149,12 @@ class Resting:
 class HeldSession:
     """A session of the sandbox port, over a process that may rest after it."""
 
-    def __init__(self, place: Place, session: ConfinedSession, resting: Resting) -> None:
+    def __init__(
+        self, place: Place, session: ConfinedSession, lives_on: str, resting: Resting
+    ) -> None:
         self._place = place
         self._session = session
+        self._lives_on = lives_on
         self._resting = resting
         self._is_closed = False
 
@@ -93,7 +170,11 @@ class HeldSession:
 
     async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:
         """As in the port."""
-        return await self._open().call(tool, args, timeout_s=timeout_s)
+        session = self._open()
+        if tool in ("poll", "kill") and args.get("id") not in session.background:
+            # It may have been started when the goal saw its workspace or the network otherwise.
+            session = self._resting.having(self._place[0], str(args.get("id"))) or session
+        return await session.call(tool, args, timeout_s=timeout_s)
 
     async def digest(self) -> str:
         """As in the port."""
@@ -111,11 +192,11 @@ class HeldSession:
         """As in the port."""
         return self._open().take(path, most=most)
 
-    async def close(self) -> None:
+    async def close(self, *, lives_on: str = "") -> None:
         """As in the port: what runs is ended; the idle process may rest."""
         if not self._is_closed:
             self._is_closed = True
-            await self._resting.leave(self._place, self._session)
+            await self._resting.leave(self._place, self._session, lives_on or self._lives_on)
 
     def _open(self) -> ConfinedSession:
         if self._is_closed:

@@ -2,8 +2,8 @@
 Sessions over confined processes, of which only so many live at a time.
 
 Rule 1: a session without a process gets a new one at its next call; the least recently used idle
-        one gives its own up for it. Files stay, the shell's directory and variables do not, and the
-        agent is told so.
+        one gives its own up for it, those with something in the background last. Files stay, what ran,
+        the shell's directory and variables do not, and the agent is told so.
 Rule 2: one call of a session at a time.
 Rule 3: a process that dies under a call is that call's result; only one that cannot be started is
         an error.
@@ -16,6 +16,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, I
 from typing import Any
 
 from adapters.sandbox.channel import Channel, Gone
+from adapters.sandbox.inside.background import RUNNING
 from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.trees import ConfinedTree
 from bot.errors import BadInput, NoSandbox
@@ -28,8 +29,9 @@ _GRACE_S = 10.0
 _WHOLE_TREE_S = 130.0
 _PIECE_S = 60.0
 _PIECE_BYTES = 1024 * 1024
-_NOTES_CHARS = 1_000
+_NOTES_CHARS = 4_000
 """What the server's notes may add to an output at its limit."""
+_BACKGROUND = 64
 _RESTARTED = "[The shell was started anew: its directory and variables are not those from before.]"
 
 
@@ -50,7 +52,11 @@ class Pool:
             if len(self._living) < self._most:
                 self._living[session] = None
                 return
-            idle = next((each for each in self._living if not each.is_busy), None)
+            idle = min(
+                (each for each in self._living if not each.is_busy),
+                key=lambda each: each.is_running,
+                default=None,
+            )
             if idle is not None:
                 del self._living[idle]
                 self._living[session] = None
@@ -91,6 +97,7 @@ class ConfinedSession:
         self._has_shell = False
         self._lost_shell = False
         self._is_closed = False
+        self._background: dict[str, str] = {}
 
     async def begin(self) -> None:
         """Start the process now, so that a sandbox that does not work shows at once.
@@ -106,6 +113,16 @@ class ConfinedSession:
     def is_busy(self) -> bool:
         """True while a call runs."""
         return self._turn.locked()
+
+    @property
+    def background(self) -> Mapping[str, str]:
+        """What it has in the background, by id: `running`, or how it ended."""
+        return self._background
+
+    @property
+    def is_running(self) -> bool:
+        """True while something runs in the background."""
+        return RUNNING in self._background.values()
 
     @property
     def is_alive(self) -> bool:
@@ -189,6 +206,7 @@ class ConfinedSession:
     async def give_up(self) -> None:
         """End the process; the next call starts another."""
         channel, self._channel = self._channel, None
+        self._background = {}
         if channel is not None:
             self._lost_shell = self._has_shell
             await channel.end()
@@ -244,9 +262,19 @@ class ConfinedSession:
         except BaseException:
             self._pool.leave(self)
             raise
+        self._channel.news = self._heard
         return self._channel
 
+    def _heard(self, frame: Mapping[str, Any]) -> None:
+        """Take what a frame says of the background."""
+        given = frame.get("background")
+        if isinstance(given, dict):
+            # As many as a server remembers, and a few more.
+            told = list(given.items())[-_BACKGROUND:]
+            self._background = {_text(id, 32): _text(state, 300) for id, state in told}
+
     def _outcome(self, tool: str, answer: dict[str, Any]) -> Outcome:
+        self._heard(answer)
         text = _text(answer.get("text", ""), self._limits.output_chars)
         if tool == "bash":
             if self._lost_shell:

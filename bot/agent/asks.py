@@ -44,10 +44,13 @@ class Asks:
         filing: Filing,
         *,
         tools_on: bool,
+        process: Callable[[str], str | None] = lambda id: None,
     ) -> None:
+        """`process` tells of a background command: `running`, how it ended, None: there is none."""
         self._record, self._journal, self._clock = record, journal, clock
         self._filing = filing
         self._limits, self._ids, self._tools_on = limits, ids, tools_on
+        self._process = process
         self._tasks: tuple[Task, ...] | None = None
 
     async def take(self, name: str, args: Mapping[str, Any], tool_use: str) -> Told:
@@ -95,11 +98,8 @@ class Asks:
     def _wait(self, args: Mapping[str, Any]) -> Told:
         wanted = wait_for(args)
         now = self._clock.now()
-        if wanted.kind == "process":
-            return False, (
-                "There are no processes that outlive a command, so there is none to wait for. "
-                "Use kind probe with a command that succeeds when it is done, or kind time."
-            )
+        if wanted.kind == "process" and (refused := self._refused(wanted.ref)):
+            return False, refused
         if wanted.kind == "probe" and not self._tools_on:
             return False, "Without a sandbox there are no probes. Use kind time or message."
         if wanted.until is not None and wanted.until <= now:
@@ -126,6 +126,19 @@ class Asks:
             DecisionAsked(self._ids(), "plan", text.hash, tool_use), contents=(text,)
         )
         return True, told
+
+    def _refused(self, process: str) -> str:
+        """Why nobody can wait for this background command; empty where one can."""
+        match self._process(process):
+            case None:
+                return (
+                    f"There is no background command {process!r}: it never was, or it has gone with its "
+                    "sandbox. Start one with bash and background, and give the id that it gives you."
+                )
+            case "running":
+                return ""
+            case ending:
+                return f"{process} has {ending} already. See its output with poll, and go on."
 
     async def _plan(self, args: Mapping[str, Any]) -> Told:
         if self._record.goal.planning:

@@ -2,7 +2,9 @@
 What the agent's tools do outside the conversation: one sandbox session a turn, opened when needed.
 
 Rule 1: a sandbox that is absent or dies is a result for the agent, never an error of the turn.
-Rule 2: a call with another access than the turn's has a session of its own, which ends with it.
+Rule 2: a call with another access than the turn's has a session of its own, which ends with it, or with
+        the turn where it has begun something in the background.
+Rule 3: what runs in the background lives on after the turn only where the goal goes on.
 """
 
 import asyncio
@@ -38,6 +40,7 @@ class Hands:
         self._sandbox, self._workspace, self._access = sandbox, workspace, access
         self._line = line
         self._session: Session | None = None
+        self._further: list[Session] = []
         self._opening = asyncio.Lock()
 
     @property
@@ -59,6 +62,9 @@ class Hands:
             if access is None or access == self._access:
                 return await (await self._opened()).call(tool, args, timeout_s=limit_s)
             session = await self._begun(access)
+            if args.get("background"):
+                self._further.append(session)
+                return await session.call(tool, args, timeout_s=limit_s)
             try:
                 return await session.call(tool, args, timeout_s=limit_s)
             finally:
@@ -96,11 +102,24 @@ class Hands:
         async for piece in (await self._opened()).take(path, most=most):
             yield piece
 
-    async def close(self) -> None:
-        """End everything that the turn started."""
-        if self._session is not None:
-            session, self._session = self._session, None
-            await session.close()
+    def process(self, id: str) -> str | None:
+        """`running`, or how a background command has ended; None where there is none of that id."""
+        if self._sandbox is None:
+            return None
+        return self._sandbox.processes(self._workspace).get(id)
+
+    async def close(self, *, lives_on: str = "") -> None:
+        """End everything that the turn started.
+
+        Args:
+            lives_on: the goal for which what runs in the background goes on; empty: that ends, too.
+        """
+        sessions = [*self._further, *([] if self._session is None else [self._session])]
+        self._session, self._further = None, []
+        for session in sessions:
+            await session.close(lives_on=lives_on)
+        if self._sandbox is not None and not lives_on:
+            await self._sandbox.release(self._workspace)
 
     async def _opened(self) -> Session:
         async with self._opening:

@@ -1,5 +1,6 @@
 """A wait's probe: one command in the goal's sandbox, read-only, without a model."""
 
+from bot.agent.background import Standing, standing
 from bot.errors import NoSandbox
 from bot.goals.goal import Goal
 from bot.ports.sandbox import Sandbox
@@ -14,6 +15,10 @@ class SandboxProbe:
 
     def __init__(self, sandbox: Sandbox | None) -> None:
         self._sandbox = sandbox
+
+    def process(self, goal: Goal, id: str) -> Standing:
+        """How a background command of the goal stands."""
+        return standing(self._sandbox, goal, id)
 
     async def probe(self, goal: Goal, command: str) -> tuple[bool, bool]:
         """Run `command` once within 30 s: has it come (exit 0), and could it run at all?"""

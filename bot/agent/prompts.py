@@ -165,10 +165,22 @@ def continuation(note: bool) -> str:
     )
 
 
+_OF_A_PROCESS: Final = {
+    "ended": "It has ended: poll gives its last output and its exit code",
+    "gone": (
+        "It is gone with the sandbox that it ran in, which happens when the bot is started anew. What it "
+        "had done by then is not known: look, and start it again if it is still needed. The shell's "
+        "directory and variables are those of the beginning"
+    ),
+}
+"""What is told of a background command, by why its wait is over."""
+
+
 def woken(wait: Wait | None, why: str) -> str:
     """What a turn is told that a wait opened."""
     named = f"{wait.kind}: {wait.ref}" if wait is not None else "what you waited for"
-    return f"[Automatic] The wait is over ({named}). {why or 'It has happened'}. Go on."
+    told = _OF_A_PROCESS.get(why, why) if wait is not None and wait.kind == "process" else why
+    return f"[Automatic] The wait is over ({named}). {told or 'It has happened'}. Go on."
 
 
 def still_pending(wait: Wait | None) -> str:

@@ -20,17 +20,18 @@ from bot.agent import compaction, prompts
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.asides import COMPACTIONS_IN_A_TURN, Asides
 from bot.agent.asks import Asks
+from bot.agent.background import for_whom
 from bot.agent.calls import Calls, NoReply, offer
 from bot.agent.cancellation import heed_cancellation
 from bot.agent.filing import Filing, Shelves
 from bot.agent.hands import Hands
+from bot.agent.pieces import Replied
 from bot.agent.record import Record
 from bot.agent.remembered import Remembered
 from bot.agent.replies import blocks, final_reply, is_compaction
 from bot.agent.request import CUTTING, container_of, is_alone, uses_of, was_cut
 from bot.agent.results import files_read
 from bot.agent.tool_calls import ToolCalls
-from bot.agent.transcript import Replied
 from bot.errors import HeadwayError, IllegalMove
 from bot.goals.events import CallLost, CallReleased, Ended, TurnEnded, TurnResumed, TurnStarted
 from bot.goals.goal import Goal, State
@@ -131,7 +132,7 @@ class _Turn:
         self._filing = Filing(turns._shelves, self._hands)
         self._asks = Asks(
             record, turns._journal, self._clock, self._limits, turns._ids, self._filing,
-            tools_on=self._hands.are_on,
+            tools_on=self._hands.are_on, process=self._hands.process,
         )  # fmt: skip
         self._tools = ToolCalls(
             record, self._hands, self._asks, self._settings, self._now, read_only=read_only
@@ -162,7 +163,7 @@ class _Turn:
                 await self._interrupted()
             raise
         finally:
-            await self._hands.close()
+            await self._hands.close(lives_on=for_whom(self._record))
 
     def _now(self, text: str) -> None:
         self._on_now(self._goal, text)

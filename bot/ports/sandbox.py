@@ -3,7 +3,8 @@ The one place where an agent's path is opened and an agent's command runs.
 
 Rule 1: a path is relative to the goal's workspace and is opened inside the sandbox only.
 Rule 2: what a sandbox cannot do is a result for the agent (`ok=False`), never an exception.
-Rule 3: closing a session, losing its worker or ending its process kills everything it started.
+Rule 3: losing its worker or ending its process kills everything that a session started. So does closing
+        it, but for what it is told to let live on.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
@@ -45,7 +46,8 @@ class Session(Protocol):
     """A goal's hands: one confined process group over one workspace."""
 
     async def call(self, tool: str, args: Mapping[str, Any], *, timeout_s: float) -> Outcome:
-        """Run `read`, `write`, `edit`, `glob`, `grep` or `bash` inside; arguments as in bot.tools.
+        """Run `read`, `write`, `edit`, `glob`, `grep`, `bash`, `poll` or `kill` inside; arguments as in
+        bot.tools.
 
         `fresh`, an argument of `bash` that the agent has not, runs the command in a shell of its own.
         Cancelling the await kills what the call started before it returns.
@@ -83,8 +85,12 @@ class Session(Protocol):
     def tree(self) -> Tree:
         """All that is in the workspace, to be kept or put back."""
 
-    async def close(self) -> None:
-        """End every process of the session; idempotent."""
+    async def close(self, *, lives_on: str = "") -> None:
+        """End every process of the session; idempotent.
+
+        Args:
+            lives_on: for whom what runs in the background goes on, until it is released.
+        """
 
 
 class Sandbox(Protocol):
@@ -110,3 +116,16 @@ class Sandbox(Protocol):
         Raises:
             NoSandbox: it cannot be started; nothing runs unconfined instead.
         """
+
+    def processes(self, workspace: str) -> Mapping[str, str]:
+        """What runs there in the background or has ended lately, by id: `running`, or how it ended.
+
+        What is not in it is gone.
+        """
+
+    @property
+    def lingering(self) -> Mapping[str, str]:
+        """Workspaces that nobody has open and in which something lives on, with whom it does so for."""
+
+    async def release(self, workspace: str) -> None:
+        """End what lives on there."""

@@ -57,8 +57,8 @@ TOOL = Tool(
     name="wait_for",
     description=(
         "Park this goal until something outside has happened, instead of checking again and again. "
-        "time: at `until`. process: a process ends that was started to go on between turns (what bash starts ends "
-        "with its call). probe: a command, in ref, succeeds "
+        "time: at `until`. process: a background command ends, by its id in ref; it runs on meanwhile. "
+        "probe: a command, in ref, succeeds "
         "(exit code 0) when run from time to time. message: a person writes in the thread. End your "
         "turn after it; you are woken when it has happened, or at `until` as the latest."
     ),
@@ -69,7 +69,7 @@ TOOL = Tool(
             "type": "string",
             "minLength": 1,
             "maxLength": 2_000,
-            "description": "The process id, the probe's command, or what the time or message is for.",
+            "description": "The background command's id, the probe's command, or what the time or message is for.",
         },
         until={
             "type": "string",

@@ -8,6 +8,8 @@ from secrets import token_hex
 
 from adapters.console.connection import ConsoleChat
 from adapters.console.shelf import Shelf
+from bot.agent.background import LOOK_S as LIVES_LOOK_S
+from bot.agent.background import Background
 from bot.agent.probe import SandboxProbe
 from bot.chat.allow_list import AllowList
 from bot.chat.delivery import Delivery
@@ -161,6 +163,12 @@ async def _tie(ground: Ground, work: Work) -> None:
         frozenset(row.name for row in await store.leases.endpoints()),
         has_sandbox=ground.confined is not None,
     )
+    if ground.sandbox is not None:
+        background = Background(ground.sandbox, store.journal, work.worker.wake)
+        if not ground.names.is_shared:
+            soon = ground.clock.now() + 2 * ground.settings.limits.probe_most_s
+            await background.begin(await store.records.wait_due(soon))
+        ground.alarms.add("background", background.look, LIVES_LOOK_S)
     keep_caps(ground.alarms, store, work.worker, work.delivery, operations, ground.manner)
     ground.watch.parts = Parts(store, ground.claude, ground.confined, work.worker, ground.alarms)
 

@@ -12,6 +12,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bot.errors import BadInput, NoSandbox
@@ -31,6 +32,9 @@ class MemorySandbox:
         self.answers = dict(answers or {})
         self.broken = broken
         self.sessions: list[MemorySession] = []
+        self.background: dict[str, dict[str, _Running]] = {}
+        """What has been started in the background, by workspace and id."""
+        self.lives_on: dict[str, str] = {}
 
     @property
     def name(self) -> str:
@@ -45,16 +49,63 @@ class MemorySandbox:
         if not re.fullmatch(r"[A-Za-z0-9._-]+", workspace) or workspace in {".", ".."}:
             raise NoSandbox(f"{workspace!r} is no workspace's name.")
         files = self.workspaces.setdefault(workspace, {})
-        session = MemorySession(files, self.answers, is_writable=access == "workspace")
+        session = MemorySession(
+            files, self.answers, self, workspace, is_writable=access == "workspace"
+        )
         self.sessions.append(session)
         return session
+
+    def processes(self, workspace: str) -> Mapping[str, str]:
+        return {id: one.state for id, one in self.background.get(workspace, {}).items()}
+
+    @property
+    def lingering(self) -> Mapping[str, str]:
+        return self.lives_on
+
+    async def release(self, workspace: str) -> None:
+        self.lives_on.pop(workspace, None)
+        for one in self.background.pop(workspace, {}).values():
+            one.task.cancel()
+
+
+class _Running:
+    """A command in the background."""
+
+    def __init__(self, task: "asyncio.Task[Outcome]", printed: list[str]) -> None:
+        self.task, self._printed = task, printed
+        self.is_killed = False
+
+    @property
+    def state(self) -> str:
+        if self.is_killed:
+            return "killed"
+        return f"ended with exit code {self.code}" if self.task.done() else "running"
+
+    @property
+    def code(self) -> int | None:
+        return self.task.result().exit_code if self.task.done() and not self.is_killed else None
+
+    def news(self) -> Outcome:
+        text = "".join(self._printed)
+        self._printed.clear()
+        return Outcome(not self.code, f"{text}[{self.state}]", exit_code=self.code)
 
 
 class MemorySession:
     """One dict of files and a current directory. `calls` keeps what was called, in order."""
 
-    def __init__(self, files: Files, answers: Mapping[str, Outcome], *, is_writable: bool) -> None:
+    def __init__(
+        self,
+        files: Files,
+        answers: Mapping[str, Outcome],
+        sandbox: MemorySandbox,
+        workspace: str,
+        *,
+        is_writable: bool,
+    ) -> None:
         self.files = files
+        self._sandbox, self._workspace = sandbox, workspace
+        self._known = ""
         self.calls: list[tuple[str, Mapping[str, Any]]] = []
         self.is_closed = False
         self._answers = answers
@@ -76,6 +127,8 @@ class MemorySession:
             self.calls.append((tool, dict(args)))
             await asyncio.sleep(0)
             try:
+                if tool in ("poll", "kill") or args.get("background"):
+                    return await self._behind(tool, args)
                 if tool == "bash":
                     allowed_s = min(timeout_s, args.get("timeout_s") or 120)
                     return await asyncio.wait_for(self._bash(args["command"]), allowed_s)
@@ -119,8 +172,13 @@ class MemorySession:
     def tree(self) -> MemoryTree:
         return MemoryTree(self.files, is_writable=self._is_writable)
 
-    async def close(self) -> None:
+    async def close(self, *, lives_on: str = "") -> None:
         self.is_closed = True
+        sandbox, workspace = self._sandbox, self._workspace
+        if lives_on and workspace in sandbox.background:
+            sandbox.lives_on[workspace] = lives_on
+        if workspace not in sandbox.lives_on:
+            await sandbox.release(workspace)
 
     def _read(self, args: Mapping[str, Any]) -> Outcome:
         path, content = self._file(args["path"])
@@ -160,17 +218,37 @@ class MemorySession:
                         seen[path] = _hash(self.files[path])
         return Outcome(True, "\n".join(lines) or "No line matches.", read=seen)
 
-    async def _bash(self, command: str) -> Outcome:
+    async def _behind(self, tool: str, args: Mapping[str, Any]) -> Outcome:
+        there = self._sandbox.background.setdefault(self._workspace, {})
+        if tool == "bash":
+            id = f"bg-{len(there) + 1:08x}"
+            self._known = await self.digest()
+            printed: list[str] = []
+            there[id] = _Running(asyncio.create_task(self._bash(args["command"], printed)), printed)
+            return Outcome(True, f"It runs in the background as {id}.")
+        one = there.get(args["id"])
+        if one is None:
+            return Outcome(False, f"There is no {args['id']}. There are: {', '.join(there)}.")
+        if tool == "kill" and not one.task.done():
+            one.is_killed = one.task.cancel()
+        elif args.get("wait_s"):
+            await asyncio.wait({one.task}, timeout=args["wait_s"])
+        now = await self.digest()
+        changed, self._known = now != self._known, now
+        return replace(one.news(), changed=changed)
+
+    async def _bash(self, command: str, told: list[str] | None = None) -> Outcome:
+        told = [] if told is None else told
         if command in self._answers:
             return self._answers[command]
         before = dict(self.files)
-        printed, code = "", 0
+        code = 0
         for part in re.split(r";|&&", command):
             text, code, is_over = await self._word(shlex.split(part))
-            printed += text
+            told.append(text)
             if is_over:
                 break
-        return Outcome(code == 0, printed, changed=before != self.files, exit_code=code)
+        return Outcome(code == 0, "".join(told), changed=before != self.files, exit_code=code)
 
     async def _word(self, words: list[str]) -> tuple[str, int, bool]:
         """What it prints, its exit code, and whether the command ends with it."""

@@ -1,6 +1,7 @@
 """What the clock does to goals that wait or ask."""
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -39,6 +40,10 @@ class _Clock:
 class _Prober:
     def __init__(self, *answers: tuple[bool, bool]) -> None:
         self.answers = list(answers)
+        self.standing: Literal["running", "ended", "gone"] = "gone"
+
+    def process(self, goal: Goal, id: str) -> Literal["running", "ended", "gone"]:
+        return self.standing
 
     async def probe(self, goal: Goal, command: str) -> tuple[bool, bool]:
         return self.answers.pop(0)
@@ -106,6 +111,34 @@ async def test_a_wait_on_a_process_that_is_gone_wakes_at_once() -> None:
     assert woken.state is State.READY
 
 
+async def test_a_wait_on_a_process_that_runs_is_looked_at_again_ever_more_seldom() -> None:
+    clock, store, goal = await _waiting("process", HOUR)
+    prober = _Prober()
+    prober.standing = "running"
+    parked = _parked(store, clock, prober)
+
+    pauses = []
+    for _ in range(7):
+        goal = await parked.run(Lease(goal, 1))
+        assert goal.due_at is not None
+        pauses.append(goal.due_at - clock.time)
+        clock.time = goal.due_at
+
+    assert goal.state is State.WAITING
+    assert pauses[:5] == [60, 120, 240, 480, 900]
+
+
+async def test_a_wait_on_a_process_lasts_no_longer_than_it_says() -> None:
+    clock, store, goal = await _waiting("process", HOUR)
+    prober = _Prober()
+    prober.standing = "running"
+    clock.time += HOUR
+
+    woken = await _parked(store, clock, prober).run(Lease(goal, 1))
+
+    assert woken.state is State.READY
+
+
 async def test_a_goal_that_a_cap_held_goes_on_when_its_day_is_over() -> None:
     clock, store, goal = await _working()
     cap = CapReached("person", 1_000, clock.time + HOUR, nano_usd=10)
@@ -158,8 +191,10 @@ async def test_a_goal_whose_lease_a_hold_has_ended_stays_parked() -> None:
     assert await store.journal.goal(goal.id) == goal
 
 
-def _parked(store: MemoryStore, clock: _Clock, *answers: tuple[bool, bool]) -> Parked:
-    return Parked(store.journal, clock, LIMITS, _Prober(*answers))
+def _parked(store: MemoryStore, clock: _Clock, *answers: tuple[bool, bool] | _Prober) -> Parked:
+    first = answers[0] if answers else None
+    prober = first if isinstance(first, _Prober) else _Prober(*answers)  # type: ignore[arg-type]
+    return Parked(store.journal, clock, LIMITS, prober)
 
 
 async def _waiting(kind: WaitKind, lasts_s: float) -> tuple[_Clock, MemoryStore, Goal]:

@@ -15,6 +15,7 @@ from typing import Any
 from adapters.sandbox.inside import paths
 from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.inside.paths import Impossible
+from adapters.sandbox.inside.room import disk_full
 from adapters.sandbox.inside.tree import Survey, survey
 
 Result = dict[str, Any]
@@ -53,8 +54,8 @@ class Writer:
         """The last walk, when nothing was written since."""
         return None if self._added else self._known
 
-    def surveyed(self, found: Survey) -> None:
-        """A walk was just made, so that the next write need not make one."""
+    def surveyed(self, found: Survey | None) -> None:
+        """A walk was just made, so that the next write need not make one; None: it does."""
         self._known = found
         self._added = 0
 
@@ -137,6 +138,8 @@ class Writer:
         self._added += len(content) + 1
 
     def _refuse_over_limit(self, size: int) -> None:
+        if (full := disk_full(self._root, self._limits, size)) is not None:
+            raise Impossible(f"Nothing was written. {full}")
         known = self._known
         if known is None or known.bytes_used + self._added + size > self._limits.workspace_bytes:
             known = survey(self._root, self._limits)

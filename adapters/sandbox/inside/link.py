@@ -2,21 +2,40 @@
 Frames between the bot and the tool server: four bytes of length, then JSON.
 
 Rule 1: an empty frame is a heartbeat. Silence for the limit, or a closed socket, is `BotGone`.
-Rule 2: one call at a time; while it runs only heartbeats and its cancellation arrive.
+Rule 2: one call at a time; while it runs only heartbeats and its cancellation arrive. News, which nobody
+        has asked for, may go out at any time.
 """
 
 import json
 import os
 import select
 import time
-from typing import Any
+from typing import Any, Protocol
 
 _LARGEST = 64 * 1024 * 1024
 _BLOCK = 1024 * 1024
+NEWS = -1
+"""In place of a call's number: nobody has asked."""
 
 
 class BotGone(Exception):
     """The other side is silent or has closed."""
+
+
+class Beside(Protocol):
+    """What goes on while the bot has nothing to ask."""
+
+    def fds(self) -> set[int]:
+        """What can become readable."""
+
+    def pause_s(self, most: float) -> float:
+        """How long nobody need look otherwise, at most so long."""
+
+    def look(self, ready: set[int]) -> None:
+        """See what has happened."""
+
+    def settle(self) -> None:
+        """Do what waits until no call runs."""
 
 
 class Link:
@@ -31,16 +50,17 @@ class Link:
         self._cancelled: set[int] = set()
         os.set_blocking(fd, False)
 
-    def next_call(self) -> dict[str, Any]:
-        """The next call's frame, however long it takes.
+    def next_call(self, beside: Beside) -> dict[str, Any]:
+        """The next call's frame, however long it takes; meanwhile `beside` is looked after.
 
         Raises:
             BotGone: nothing was heard for the limit, or the socket is closed.
         """
-        poller = select.poll()
-        poller.register(self.fd, select.POLLIN)
         while not self._waiting:
-            if poller.poll(1000 * self.left_s()):
+            ready = ready_of({self.fd, *beside.fds()}, beside.pause_s(self.left_s()))
+            beside.look(ready)
+            beside.settle()
+            if self.fd in ready:
                 self.take()
             self.check()
         return self._waiting.pop(0)
@@ -73,7 +93,12 @@ class Link:
         return call in self._cancelled
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Write one frame, waiting for room no longer than the heartbeat's limit."""
+        """Answer a call, waiting for room no longer than the heartbeat's limit."""
+        self.post(frame)
+        self._cancelled.clear()
+
+    def post(self, frame: dict[str, Any]) -> None:
+        """Write one frame, as `send`."""
         body = json.dumps(frame, separators=(",", ":")).encode("ascii")
         left = memoryview(len(body).to_bytes(4, "big") + body)
         poller = select.poll()
@@ -86,7 +111,6 @@ class Link:
                     raise BotGone from None
             except OSError as error:
                 raise BotGone from error
-        self._cancelled.clear()
 
     def _split(self) -> None:
         buffer = self._buffer
@@ -108,3 +132,11 @@ class Link:
             self._cancelled.add(frame["cancel"])
         else:
             self._waiting.append(frame)
+
+
+def ready_of(fds: set[int], within_s: float) -> set[int]:
+    """Which of these can be read, as soon as one can."""
+    poller = select.poll()
+    for fd in fds:
+        poller.register(fd, select.POLLIN)
+    return {fd for fd, _ in poller.poll(1000 * within_s + 1)}

@@ -11,28 +11,13 @@ Rule 2: as pid 1 of its own namespace the server can be neither killed nor stopp
 import contextlib
 import ctypes
 import os
-import select
 import signal
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
-
-from adapters.sandbox.inside.link import Link
+from collections.abc import Collection, Iterable, Mapping
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
-_TICK_S = 0.1
 _DYING_S = 5.0
-
-
-class Ending(NamedTuple):
-    """How a child came to its end: `ended`, `timeout`, `cancelled`, or the guard's sentence."""
-
-    cause: str
-    status: int | None
-    """Exit code, negative for a signal; None when it was ended by us."""
-    left_running: int
-    """Processes that were still there when the child itself had ended."""
 
 
 def seclude() -> None:
@@ -51,8 +36,6 @@ class Family:
         """Each is the reaper of one background command; it and all below it are spared."""
         self.aide = 0
         """The forwarder. It may be ended with the rest: there is another when it is needed."""
-        self.statuses: dict[int, int] = {}
-        """How keepers have ended, by pid, until somebody takes it."""
 
     def living(self) -> list[int]:
         """Pids of all processes of commands, zombies included."""
@@ -71,6 +54,11 @@ class Family:
     def running(self) -> int:
         """How many are neither spared nor dead."""
         return sum(not _is_dead(pid) for pid in self.rest())
+
+    def size(self, keeper: int) -> int:
+        """How many live below one keeper."""
+        below = _below({keeper}, _parents()) - {keeper}
+        return sum(not _is_dead(pid) for pid in below)
 
     def end_rest(self) -> dict[int, int]:
         """Kill every process that is not spared and reap it; gives wait statuses by pid.
@@ -127,91 +115,7 @@ class Family:
                 return False
             if pid == 0:
                 return True
-            if pid in self.keepers:
-                self.statuses[pid] = status
             statuses[pid] = status
-
-
-def attend(
-    link: Link,
-    family: Family,
-    call: int,
-    pid: int,
-    output: int,
-    take: Callable[[bytes], None],
-    deadline: float,
-    guard: Callable[[], str | None],
-) -> Ending:
-    """Feed a child's output to `take` until it ends, is withdrawn, too late or stopped by `guard`.
-
-    `deadline` is on the monotonic clock. Everything the child left behind is dead on return.
-
-    Raises:
-        BotGone: the bot is silent; nothing was killed yet.
-    """
-    os.set_blocking(output, False)
-    watch = os.pidfd_open(pid)
-    try:
-        cause = _watch(link, call, watch, output, take, deadline, guard)
-        left_running = family.running() if cause == "ended" else 0
-        statuses = family.end_rest()
-        _drain(output, take)
-    finally:
-        os.close(watch)
-        os.close(output)
-    status = os.waitstatus_to_exitcode(statuses[pid]) if pid in statuses else None
-    return Ending(cause, status if cause == "ended" else None, left_running)
-
-
-def _watch(
-    link: Link,
-    call: int,
-    watch: int,
-    output: int,
-    take: Callable[[bytes], None],
-    deadline: float,
-    guard: Callable[[], str | None],
-) -> str:
-    poller = select.poll()
-    for fd in (link.fd, watch, output):
-        poller.register(fd, select.POLLIN)
-    guarded = time.monotonic() + _TICK_S
-    while True:
-        now = time.monotonic()
-        if now >= deadline:
-            return "timeout"
-        if now >= guarded:
-            link.check()
-            if (broken := guard()) is not None:
-                return broken
-            guarded = time.monotonic() + _TICK_S
-        ready = {fd for fd, _ in poller.poll(1000 * min(deadline - now, _TICK_S) + 1)}
-        if link.fd in ready:
-            link.take()
-            if link.is_cancelled(call):
-                return "cancelled"
-        if output in ready and not _move(output, take):
-            poller.unregister(output)
-        if watch in ready:
-            return "ended"
-
-
-def _move(output: int, take: Callable[[bytes], None]) -> bool:
-    """False at the end of the output."""
-    try:
-        block = os.read(output, 65536)
-    except BlockingIOError:
-        return True
-    if block:
-        take(block)
-    return bool(block)
-
-
-def _drain(output: int, take: Callable[[bytes], None]) -> None:
-    # Nobody is left to write, so this ends with what the pipe still holds.
-    with contextlib.suppress(BlockingIOError):
-        while block := os.read(output, 65536):
-            take(block)
 
 
 def _kill_all() -> None:

@@ -14,11 +14,16 @@ from collections.abc import Callable
 from typing import Any
 
 from adapters.sandbox.inside import files, paths, processes, search, snapshot, transfer, tree
+from adapters.sandbox.inside.attending import Attendant
+from adapters.sandbox.inside.background import Background, as_told
+from adapters.sandbox.inside.launch import KEPT, Launcher
 from adapters.sandbox.inside.limits import FOLDERS, Limits
-from adapters.sandbox.inside.link import BotGone, Link
+from adapters.sandbox.inside.link import NEWS, BotGone, Link, ready_of
 from adapters.sandbox.inside.paths import Impossible
 from adapters.sandbox.inside.processes import Family
-from adapters.sandbox.inside.shell import KEPT, Shell, cut_middle
+from adapters.sandbox.inside.room import Room
+from adapters.sandbox.inside.shell import Shell
+from adapters.sandbox.inside.tail import cut_middle
 
 _WHOLE_TREE_S = 120.0
 _ANSWER_BYTES = 8 * 1024 * 1024
@@ -33,10 +38,16 @@ class Server:
         self._root = os.path.realpath(root)
         self._limits = limits
         self._link, self._state = link, state
-        self._family = Family()
+        self._family = family = Family()
         self._writer = files.Writer(self._root, limits)
         self._trees = snapshot.Trees(self._root, limits)
-        self._shell = Shell(self._root, state, limits, link, self._family)
+        self._launcher = Launcher(self._root, state, limits)
+        room = Room(self._root, limits)
+        self._background = Background(self._root, limits, family, self._launcher, room)
+        self._background.tell = self._tell
+        self._attendant = Attendant(link, family, self._background)
+        self._shell = Shell(self._root, limits, self._launcher, self._attendant, family, room)
+        self._signature = ""
 
     def serve(self) -> None:
         """Answer calls until the bot is gone; then everything has ended."""
@@ -47,7 +58,7 @@ class Server:
 
     def _serve(self) -> None:
         while True:
-            frame = self._link.next_call()
+            frame = self._link.next_call(self._background)
             answer = self._answer(frame)
             answer["text"] = cut_middle(answer.get("text", ""), self._limits.output_chars + 500)
             self._link.send({"id": frame["id"], **answer})
@@ -74,10 +85,9 @@ class Server:
             return self._writer.write(args)
         if tool == "edit":
             return self._writer.edit(args)
-        if tool == "bash":
-            answer = self._shell.run(call, args, most_s, self._writer.known)
-            self._writer.surveyed(answer.pop("survey"))
-            return answer
+        if tool in ("bash", "poll", "kill"):
+            answer = self._command(call, tool, args, most_s)
+            return {**answer, "background": self._background.states}
         if tool == "glob":
             return self._aside(call, lambda: search.glob(root, limits, args), search_s)
         if tool == "grep":
@@ -98,6 +108,65 @@ class Server:
             return self._take_line(args)
         raise Impossible(f"There is no tool {tool!r} in the sandbox.")
 
+    def _command(self, call: int, tool: str, args: dict[str, Any], most_s: float) -> dict[str, Any]:
+        background = self._background
+        lost = background.lost()
+        if tool == "bash" and args.get("background"):
+            answer = self._begin(args)
+        elif tool == "bash":
+            answer = self._run(call, args, most_s)
+        else:
+            answer = self._poll(call, args, most_s) if tool == "poll" else self._kill(args)
+            found = tree.survey(self._root, self._limits)
+            answer["changed"] = found.signature != self._signature
+            self._signature = found.signature
+        if lost:
+            gone = f"[Gone with the sandbox in which they ran: {', '.join(lost)}]"
+            answer["text"] = f"{gone}\n{answer['text']}"
+        return answer
+
+    def _run(self, call: int, args: dict[str, Any], most_s: float) -> dict[str, Any]:
+        known = None if self._background.is_running else self._writer.known
+        answer = self._shell.run(call, args, most_s, known)
+        found = answer.pop("survey")
+        self._writer.surveyed(None if self._background.is_running else found)
+        self._signature = found.signature
+        notes = self._background.endings()
+        if notes:
+            answer["text"] = "\n".join([answer["text"], *notes])
+        return answer
+
+    def _begin(self, args: dict[str, Any]) -> dict[str, Any]:
+        self._signature = tree.survey(self._root, self._limits).signature
+        one = self._background.start(args["command"])
+        self._writer.surveyed(None)
+        return {"ok": True, "text": f"It runs in the background as {one.id}. See it with poll."}
+
+    def _poll(self, call: int, args: dict[str, Any], most_s: float) -> dict[str, Any]:
+        background, link = self._background, self._link
+        one = background.get(args["id"])
+        until = time.monotonic() + min(args.get("wait_s") or 0, self._limits.poll_s, most_s)
+        while True:
+            left = until - time.monotonic()
+            pause = background.pause_s(max(0.0, left))
+            ready = ready_of({link.fd, *background.fds()}, pause if not one.is_over else 0)
+            link.check()
+            if link.fd in ready:
+                link.take()
+            background.look(ready)
+            if one.is_over or left <= 0 or link.is_cancelled(call):
+                return as_told(one, one.news())
+
+    def _kill(self, args: dict[str, Any]) -> dict[str, Any]:
+        one = self._background.get(args["id"])
+        was_over = one.is_over
+        self._background.end(one, "killed")
+        told = as_told(one, one.news())
+        return {**told, "ok": True} if not was_over else told
+
+    def _tell(self) -> None:
+        self._link.post({"id": NEWS, "background": self._background.states})
+
     def _take_line(self, args: dict[str, Any]) -> dict[str, Any]:
         """Open the way out that the bot has given; before the first command."""
         from adapters.sandbox.inside import way
@@ -107,13 +176,13 @@ class Server:
         if args["certificate"]:
             bundle = os.path.join(self._state, CERTIFICATES)
             way.write_bundle(bundle, args["certificate"])
-        self._shell.further = way.environment(opened.port, bundle, args["environment"])
+        self._launcher.further = way.environment(opened.port, bundle, args["environment"])
 
         def tend() -> None:
             opened.keep()
             self._family.aide = opened.child
 
-        self._shell.tend = tend
+        self._shell.tend = self._background.tend = tend
         return {"ok": True}
 
     def _hashes(self, wanted: list[str]) -> dict[str, Any]:
@@ -135,9 +204,7 @@ class Server:
             _work_and_exit(work, theirs, self._link.fd)
         os.close(theirs)
         answer = bytearray()
-        ending = processes.attend(
-            self._link,
-            self._family,
+        ending = self._attendant.attend(
             call,
             pid,
             ours,

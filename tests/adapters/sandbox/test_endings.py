@@ -14,7 +14,7 @@ import pytest
 
 from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.sandbox.none import Unconfined
-from adapters.sandbox.session import ConfinedSession
+from adapters.sandbox.resting import HeldSession
 from bot.errors import NoSandbox
 from bot.ports.sandbox import Sandbox, Session
 from tests.contracts.sandbox import bash, read, write
@@ -224,5 +224,5 @@ def _pid(session: Session) -> int:
 
 
 def _pid_or_none(session: Session) -> int | None:
-    assert isinstance(session, ConfinedSession)
+    assert isinstance(session, HeldSession)
     return session.pid

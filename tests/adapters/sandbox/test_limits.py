@@ -9,8 +9,8 @@ import pytest
 
 from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.sandbox.inside.limits import MIB, Limits
-from adapters.sandbox.inside.shell import Tail, cut_middle
-from adapters.sandbox.session import ConfinedSession
+from adapters.sandbox.inside.tail import Tail, cut_middle
+from adapters.sandbox.resting import HeldSession
 from bot.ports.sandbox import Session
 from tests.adapters.sandbox.conftest import SMALL
 from tests.contracts.sandbox import bash, read, write
@@ -181,6 +181,6 @@ def test_a_cut_keeps_both_ends(text: str) -> None:
 
 
 def _server(session: Session) -> psutil.Process:
-    assert isinstance(session, ConfinedSession)
+    assert isinstance(session, HeldSession)
     assert session.pid is not None
     return psutil.Process(session.pid).children()[0]

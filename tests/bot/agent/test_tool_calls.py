@@ -175,7 +175,7 @@ async def test_a_wait_parks_the_goal_and_what_fires_it_is_told() -> None:
     [
         ({"kind": "time", "ref": "x", "until": "2001-01-01T00:00:00Z", "reason": "r"}, "past"),
         ({"kind": "time", "ref": "x", "reason": "r"}, "needs `until`"),
-        ({"kind": "process", "ref": "12", "reason": "r"}, "no processes"),
+        ({"kind": "process", "ref": "12", "reason": "r"}, "no background command"),
     ],
 )
 async def test_a_wait_that_cannot_be_is_an_error_result(wait: dict[str, Any], told: str) -> None:

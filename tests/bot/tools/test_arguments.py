@@ -18,6 +18,8 @@ GOOD: dict[str, dict[str, Any]] = {
     "glob": {"pattern": "**/*.py"},
     "grep": {"pattern": "a+", "path": "src", "glob": "*.py"},
     "bash": {"command": "ls", "timeout_s": 600},
+    "poll": {"id": "bg-1a2b3c4d", "wait_s": 30},
+    "kill": {"id": "bg-1a2b3c4d"},
     "share_file": {"path": "artifacts/a.md", "caption": "The report."},
     "ask_person": {"question": "Which?", "options": ["a", "b"]},
     "wait_for": {

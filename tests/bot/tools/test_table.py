@@ -13,7 +13,7 @@ from bot.tools.table import TOOL_BY_NAME, TOOLS, offered, tool_schemas
 from bot.tools.tool import Tool
 from bot.tools.wait_for import WaitFor, wait_for
 
-SANDBOXED = ["read", "write", "edit", "glob", "grep", "bash"]
+SANDBOXED = ["read", "write", "edit", "glob", "grep", "bash", "poll", "kill"]
 OURS = ["ask_person", "wait_for", "plan", "finish_note"]
 
 
