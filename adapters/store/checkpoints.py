@@ -71,7 +71,7 @@ _ARTIFACTS: Final = (
     .join(_G, _G.c.id == _A.c.goal)
     .join(_C, (_C.c.session == _G.c.session) & (_C.c.hash == _A.c.name))
     .where(_A.c.goal == bindparam("of_goal"), _C.c.text.is_not(None))
-    .order_by(_A.c.at, _A.c.id)
+    .order_by(_A.c.at, _A.c.turn, _A.c.id)
 )
 _NAMED: Final = select(_K.c.tree).where(_K.c.tree != "").distinct()
 _TO_RESTORE: Final = select(_G.c.data).where(
