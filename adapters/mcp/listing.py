@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from adapters.mcp.schemas import Unfit, cleaned
 from bot.ports.mcp_servers import Listing, TakenTool
-from bot.tools.untrusted import bounded, one_line
+from bot.tools.untrusted import bounded
 
 TOOLS_MOST: Final = 64
 DESCRIPTION_CHARS: Final = 1_000
@@ -48,7 +48,7 @@ def listing(server: str, offered: Iterable[Mapping[str, Any]]) -> Listing:
                 raise Unfit("there are two of that name")
             taken[tool.name] = tool
         except Unfit as why:
-            left_out.append(f"{one_line(str(one.get('name')), _LEFT_OUT_CHARS)}: {why}")
+            left_out.append(f"{_plain(str(one.get('name')))}: {why}")
     tools = tuple(taken[name] for name in sorted(taken))
     return Listing(tools, digest_of(said), tuple(left_out))
 
@@ -67,6 +67,11 @@ def name_of(server: str, tool: str) -> str:
         return plain
     behind = sha256(f"{server}\0{tool}".encode("utf-8", "replace")).hexdigest()[:_HASH_CHARS]
     return f"{plain[: NAME_CHARS - _HASH_CHARS - 1]}_{behind}"
+
+
+def _plain(name: str) -> str:
+    """A name as people are told it: it calls nobody."""
+    return _OTHER.sub("_", name)[:_LEFT_OUT_CHARS]
 
 
 def _taken(server: str, one: Mapping[str, Any]) -> TakenTool:

@@ -55,7 +55,6 @@ class WalledPrograms:
         shown: tuple[str, ...] = (),
         hidden: tuple[str, ...] = (),
         limits: Limits | None = None,
-        is_confined: bool = True,
     ) -> None:
         """Start nothing yet.
 
@@ -65,12 +64,10 @@ class WalledPrograms:
             shown: folders that programs see read-only, beside the system.
             hidden: folders that none may see.
             limits: of memory, processes and files, as of commands.
-            is_confined: False where the operator wants no sandbox at all.
         """
         self._folders, self._trusted = folders, frozenset(trusted)
         self._shown, self._hidden = shown, hidden
         self._limits = limits or Limits()
-        self._is_confined = is_confined
         self._made: Wall | None = None
 
     async def start(self, folder: str, command: Sequence[str]) -> Program:
@@ -78,7 +75,7 @@ class WalledPrograms:
         if not command or any("\0" in word for word in command):
             raise NoSandbox("That is no command line. Give the program and its arguments.")
         place = folder_of(self._folders, folder)
-        if tuple(command) in self._trusted or not self._is_confined:
+        if tuple(command) in self._trusted:
             return await self._started([*self._launch({}), *command], place, ())
         files = synthesized_files()
         found = seccomp.program()

@@ -21,6 +21,7 @@ from bot.ports.forgetting import Forgetting
 from bot.ports.holds import Holds
 from bot.ports.journal import Applied, Content, Journal, Reply
 from bot.ports.mail import Inbox, Outbox, Rooms, Thread
+from bot.ports.mcp_servers import Looking, McpServers
 from bot.ports.people import Answer, Note
 from bot.ports.repositories import Repositories
 from bot.ports.room_settings import Mention
@@ -96,6 +97,9 @@ class Desk:
     """Told of a message that counts for a goal, as the goal is with it."""
     holds: Holds | None = None
     repositories: Repositories | None = None
+    mcp_servers: McpServers | None = None
+    looking: Looking | None = None
+    """Looks at servers of tools."""
     forgetting: Forgetting | None = None
     withdraw: Callable[[str], Awaitable[None]] = _nothing_of
     """Told of each message that was taken back, by its id: what its files left goes."""

@@ -10,6 +10,8 @@ from typing import Final
 from bot.chat import claims
 from bot.chat.desk import Desk, is_shared
 from bot.chat.heard import Heard
+from bot.chat.mcp_commands import McpCommands
+from bot.chat.mcp_words import McpWords, read_mcp
 from bot.chat.parse import Command
 from bot.chat.people_words import EntryWords, mentioned, read_entry, shown, subject_word
 from bot.chat.replies import SETTINGS
@@ -38,6 +40,7 @@ class PeopleCommands:
         self._may = may
         self._tries = claims.Tries()
         self._repos = RepoCommands(desk)
+        self._mcp = McpCommands(desk)
 
     async def run(self, heard: Heard, command: Command) -> None:
         """Do what the command says. Raises Refused, BadInput."""
@@ -121,6 +124,10 @@ class PeopleCommands:
         if repo is not None:
             await self._repo(heard, place, repo)
             return
+        mcp = read_mcp(text, texts)
+        if mcp is not None:
+            await self._servers(heard, place, mcp)
+            return
         if not text:
             reason = SETTINGS if may(Act.SETTINGS, heard.roles, room=heard.room) else ""
             await self._desk.answer(heard, await self._settings(place), reason=reason)
@@ -153,6 +160,12 @@ class PeopleCommands:
             await self._repos.show(heard, place)
         elif await self._may(heard, Act.SETTINGS):
             await self._repos.change(heard, place, words)
+
+    async def _servers(self, heard: Heard, place: Place, words: McpWords) -> None:
+        if words.doing == "list":
+            await self._mcp.show(heard, place)
+        elif await self._may(heard, Act.SETTINGS):
+            await self._mcp.change(heard, place, words)
 
     async def _settings(self, place: Place, only: str = "") -> str:
         texts, allow_list = self._desk.manner.texts, self._desk.allow_list

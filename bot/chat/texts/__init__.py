@@ -12,6 +12,7 @@ from typing import Final
 from bot.chat.texts.english import CHATS
 from bot.chat.texts.english_decisions import DECISIONS
 from bot.chat.texts.english_forgetting import FORGETTING
+from bot.chat.texts.english_mcp import MCP
 from bot.chat.texts.english_money import MONEY
 from bot.chat.texts.english_networks import NETWORKS
 from bot.chat.texts.english_operations import OPERATIONS
@@ -28,6 +29,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     **CHATS,
     **DECISIONS,
     **FORGETTING,
+    **MCP,
     **MONEY,
     **NETWORKS,
     **OPERATIONS,

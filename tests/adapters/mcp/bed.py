@@ -57,7 +57,6 @@ class Bed:
     folder: Path
     secrets: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     private: tuple[str, ...] = ()
-    is_confined: bool = True
     redacted: Any = str
     now: float = 0.0
 
@@ -65,9 +64,7 @@ class Bed:
         self.servers = MemoryServers()
         self.log = self.folder / "log"
         self.trusted = trusted_command(self.log)
-        programs = WalledPrograms(
-            self.folder / "programs", trusted=[self.trusted], is_confined=self.is_confined
-        )
+        programs = WalledPrograms(self.folder / "programs", trusted=[self.trusted])
         reaching = Reaching(programs, Addresses(vouched(self.private), why_none), self._secret)
         self.pool = Pool(reaching, now=lambda: self.now)
         self.box = McpToolbox(self.servers, self.pool, redacted=self.redacted)
