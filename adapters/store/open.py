@@ -28,6 +28,7 @@ from adapters.store.restored import StoreRestores
 from adapters.store.retention import StoreRetention
 from adapters.store.rooms import StoreRooms
 from adapters.store.scrub import StoreScrub
+from adapters.store.secret_uses import StoreSecretUses
 from adapters.store.secrets import StoreSecrets
 from adapters.store.spending import StoreSpending
 from adapters.store.tallies import NO_GUARD, Guard
@@ -74,6 +75,7 @@ class Store:
     scrub: StoreScrub
     restores: StoreRestores
     repositories: StoreRepositories
+    secret_uses: StoreSecretUses
     version: StoreVersion
     writer: Writer
     commits: Commits
@@ -139,6 +141,7 @@ async def open_store(
             scrub=StoreScrub(writer),
             restores=StoreRestores(readers),
             repositories=StoreRepositories(writer, readers),
+            secret_uses=StoreSecretUses(writer, readers, sealing),
             version=StoreVersion(readers),
             writer=writer,
             commits=timed.commits,

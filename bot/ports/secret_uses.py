@@ -1,8 +1,9 @@
 """
-Which secrets a room's goals have, and how.
+Which secrets a room's goals have, and how; and forms behind links that work once, in which they are typed.
 
 Rule 1: a value is never here: it is sealed among the secrets, under the name that stands here.
 Rule 2: without an entry of its room a goal has no secret, whatever is kept.
+Rule 3: of a link its hash is kept. It is one person's, about one secret of one room, works once, and ends by itself.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bot.ports.chat import Place
-from bot.ports.gateway import InUse, Mode
+from bot.ports.gateway import InUse
 from bot.ports.people import NOTHING, Answer
 
 
@@ -24,23 +25,63 @@ class Use:
     at: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class FormLink:
+    """A form that is open: who was given it, for which room, and what is typed in it."""
+
+    room: Place
+    person: str
+    secret: InUse
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Where a secret's value comes from; nothing of it: the one that is kept stays.
+
+    `entered`: it was sealed as it came, under this name, which goes. `link`: the hash of the form's link.
+    """
+
+    text: str = ""
+    entered: str = ""
+    link: str = ""
+
+
 class SecretUses(Protocol):
-    """Those of rooms. Of a secret that is no longer kept there is no entry."""
+    """Those of rooms, and the forms."""
 
     async def of(self, room: Place) -> Sequence[Use]:
-        """A room's entries by name, with the hosts that each secret is bound to now."""
+        """A room's entries by name, with the hosts that each secret is bound to now.
 
-    async def use(
-        self,
-        room: Place,
-        name: str,
-        *,
-        mode: Mode,
-        variable: str,
-        by: str,
-        answer: Answer = NOTHING,
-    ) -> None:
-        """Let a room's goals have a secret, in place of how they had it."""
+        Of a secret that is no longer kept there is none.
+        """
+
+    async def is_elsewhere(self, room: Place, name: str) -> bool:
+        """Whether a secret of that name is kept which is not this room's alone: others have it, or nobody yet."""
+
+    async def keep(
+        self, room: Place, secret: InUse, value: Value, *, by: str, answer: Answer = NOTHING
+    ) -> bool:
+        """Seal the value with its hosts, and let the room's goals have it, in place of how they had it.
+
+        False: the link was used, has ended, or was none; then nothing is done.
+
+        Raises:
+            KeyError: there is no value.
+            SecretsUnusable, StoreBusy, StoreUnusable.
+        """
 
     async def stop(self, room: Place, name: str, answer: Answer = NOTHING) -> bool:
-        """Take it from them; false where they had none of that name."""
+        """Take it from the room's goals; its value goes where no other room has it.
+
+        False: they had none of that name.
+        """
+
+    async def open_link(self, link_hash: str, link: FormLink, answer: Answer = NOTHING) -> None:
+        """Open a form. Those that ended a day ago go."""
+
+    async def link(self, link_hash: str) -> FormLink | None:
+        """The form, where it is open still."""
+
+    async def rooms_of(self, person: str) -> Sequence[Place]:
+        """Rooms in which somebody has said something, the last first; a few."""

@@ -3,7 +3,23 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bot.ports.secrets import Kind, Named, Sealing
+from bot.ports.secrets import Kind, Named, Sealed, Sealing
+
+
+class Unsealed:
+    """Port Sealing that seals nothing."""
+
+    def seal(self, of: Named, value: str, *, is_first: bool = True) -> Sealed:
+        return Sealed("none", value)
+
+    def unseal(self, of: Named, text: str) -> str:
+        return text
+
+    def add_key(self) -> str:
+        return "none"
+
+    def drop_keys(self, keep: frozenset[str]) -> None:
+        return
 
 
 class MemorySecrets:

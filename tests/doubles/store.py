@@ -24,6 +24,7 @@ from bot.goals.events import (
 from bot.goals.goal import Goal
 from bot.goals.instructions import (
     CloseDecision,
+    DropPosts,
     Instruction,
     OpenDecision,
     Post,
@@ -48,6 +49,8 @@ from tests.doubles.installs import MemoryInstalls, MemoryWaysBack
 from tests.doubles.mcp_servers import MemoryMcpServers
 from tests.doubles.people import MemoryDoors, MemoryPeople
 from tests.doubles.repositories import MemoryRepositories
+from tests.doubles.secret_uses import MemorySecretUses
+from tests.doubles.secrets import MemorySecrets, Unsealed
 from tests.doubles.store_leases import MemoryLeases
 from tests.doubles.store_mail import MemoryInbox, MemoryOutbox, MemoryPositions
 from tests.doubles.store_moves import move_room
@@ -65,9 +68,7 @@ class MemoryStore:
         self.outbox = outbox = MemoryOutbox(rows, clock, guard)
         self.inbox = MemoryInbox(rows, outbox)
         self.checkpoints = MemoryCheckpoints(rows)
-        self.journal = MemoryJournal(
-            rows, clock, limits, self.outbox, self.inbox, self.checkpoints
-        )
+        self.journal = MemoryJournal(rows, clock, limits, self.outbox, self.inbox, self.checkpoints)
         self.leases = MemoryLeases(rows, clock, guard)
         self.rooms = MemoryRooms(rows, self)
         self.records = MemoryRecords(rows)
@@ -87,6 +88,8 @@ class MemoryStore:
         self.positions = MemoryPositions(rows)
         self.attachments = MemoryAttachments(rows)
         self.repositories = MemoryRepositories(self, clock)
+        self.secrets = MemorySecrets(Unsealed())
+        self.secret_uses = MemorySecretUses(self, self.secrets, clock)
         self.installs = MemoryInstalls(clock)
         self.ways_back = MemoryWaysBack(rows, clock, self.installs)
         self.mcp_servers = MemoryMcpServers(self, clock)
@@ -254,12 +257,15 @@ class MemoryJournal:
                 case CloseDecision(decision=id):
                     row = decisions[id]
                     decisions[id] = replace(
-                        row, state=one.how, by=one.by, answer=one.answer, closed_at=at
-                    )
+                        row, state=one.how, by=one.by, answer=one.answer, closed_at=at,
+                        scope=one.scope,
+                    )  # fmt: skip
                     number = row.decision.number
                     if f"{goal.id}:decision:{number}" in self._rows.outbox:
                         key = f"{goal.id}:card:{number}"
                         self._outbox.add(key, "card", goal, one.how, one.answer)
+                case DropPosts():
+                    self._outbox.drop(goal.id)
                 case _:
                     pass
         open_one = goal.decision and decisions.get(goal.decision.id)

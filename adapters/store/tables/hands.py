@@ -52,7 +52,10 @@ class SecretUse(Table, table=True):
 
 
 class FormLink(Table, table=True):
-    """A form behind a link that works once; the link itself is not kept, only its hash."""
+    """A form behind a link that works once; the link itself is not kept, only its hash.
+
+    `how` is JSON of what is typed in it: of a secret its name, hosts, variable and mode.
+    """
 
     __tablename__ = "form_link"
 
@@ -61,5 +64,6 @@ class FormLink(Table, table=True):
     name: str
     room: str | None = Field(default=None, foreign_key="room.id")
     person: str = Field(foreign_key="person.id")
+    how: str = Field(sa_type=Text)
     expires_at: float = Field(index=True)
     used_at: float | None = None

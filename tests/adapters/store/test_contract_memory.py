@@ -9,6 +9,7 @@ from tests.contracts.arrivals import ArrivalsContract
 from tests.contracts.attachments import AttachmentsContract
 from tests.contracts.checkpoints import CheckpointsContract
 from tests.contracts.forgetting import RemovalContract
+from tests.contracts.hands import HandsContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
 from tests.contracts.installs import InstallsContract, WaysBackContract
@@ -22,6 +23,7 @@ from tests.contracts.repositories import RepositoriesContract
 from tests.contracts.room_moves import RoomMovesContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.roots import RootsContract
+from tests.contracts.secret_uses import SecretUsesContract
 from tests.contracts.stores import Bed
 from tests.doubles.store import MemoryStore
 
@@ -41,6 +43,9 @@ class TestAttachments(AttachmentsContract): ...
 
 
 class TestCheckpoints(CheckpointsContract): ...
+
+
+class TestHands(HandsContract): ...
 
 
 class TestLeases(LeasesContract): ...
@@ -80,6 +85,9 @@ class TestRoots(RootsContract): ...
 
 
 class TestRepositories(RepositoriesContract): ...
+
+
+class TestSecretUses(SecretUsesContract): ...
 
 
 class TestRoomMoves(RoomMovesContract): ...

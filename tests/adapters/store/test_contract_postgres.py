@@ -14,6 +14,7 @@ from tests.contracts.attachments import AttachmentsContract
 from tests.contracts.checkpoints import CheckpointsContract
 from tests.contracts.figures import FiguresContract
 from tests.contracts.forgetting import ForgettingContract, RemovalContract, RetentionContract
+from tests.contracts.hands import HandsContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
 from tests.contracts.installs import InstallsContract, WaysBackContract
@@ -27,6 +28,7 @@ from tests.contracts.repositories import RepositoriesContract
 from tests.contracts.room_moves import RoomMovesContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.roots import RootsContract
+from tests.contracts.secret_uses import SecretUsesContract
 from tests.contracts.secrets import sealing_in
 from tests.contracts.stores import Bed
 from tests.peers.postgres import Postgres
@@ -53,6 +55,9 @@ class TestAttachments(AttachmentsContract): ...
 
 
 class TestCheckpoints(CheckpointsContract): ...
+
+
+class TestHands(HandsContract): ...
 
 
 class TestLeases(LeasesContract): ...
@@ -104,6 +109,9 @@ class TestRoots(RootsContract): ...
 
 
 class TestRepositories(RepositoriesContract): ...
+
+
+class TestSecretUses(SecretUsesContract): ...
 
 
 class TestRoomMoves(RoomMovesContract): ...

@@ -13,6 +13,7 @@ from tests.contracts.attachments import AttachmentsContract
 from tests.contracts.checkpoints import CheckpointsContract
 from tests.contracts.figures import FiguresContract
 from tests.contracts.forgetting import ForgettingContract, RemovalContract, RetentionContract
+from tests.contracts.hands import HandsContract
 from tests.contracts.holds import HoldsContract
 from tests.contracts.incidents import IncidentsContract
 from tests.contracts.installs import InstallsContract, WaysBackContract
@@ -26,6 +27,7 @@ from tests.contracts.repositories import RepositoriesContract
 from tests.contracts.room_moves import RoomMovesContract
 from tests.contracts.rooms import RoomsContract
 from tests.contracts.roots import RootsContract
+from tests.contracts.secret_uses import SecretUsesContract
 from tests.contracts.secrets import sealing_in
 from tests.contracts.stores import Bed
 
@@ -52,6 +54,9 @@ class TestAttachments(AttachmentsContract): ...
 
 
 class TestCheckpoints(CheckpointsContract): ...
+
+
+class TestHands(HandsContract): ...
 
 
 class TestLeases(LeasesContract): ...
@@ -103,6 +108,9 @@ class TestRoots(RootsContract): ...
 
 
 class TestRepositories(RepositoriesContract): ...
+
+
+class TestSecretUses(SecretUsesContract): ...
 
 
 class TestRoomMoves(RoomMovesContract): ...

@@ -54,6 +54,7 @@ def upgrade() -> None:
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("room", sa.String(), nullable=True),
         sa.Column("person", sa.String(), nullable=False),
+        sa.Column("how", sa.Text(), nullable=False),
         sa.Column("expires_at", sa.Float(), nullable=False),
         sa.Column("used_at", sa.Float(), nullable=True),
         sa.ForeignKeyConstraint(["person"], ["person.id"], name=op.f("fk_form_link_person_person")),
