@@ -40,6 +40,13 @@ class Offer:
     tools: tuple[Json, ...]
     tokens: int
 
+    def with_tools(self, further: tuple[Json, ...]) -> "Offer":
+        """The same with further tools behind its own."""
+        if not further:
+            return self
+        tools = (*self.tools, *further)
+        return Offer(self.system, tools, estimate_tokens(system=self.system, tools=tools))
+
 
 @lru_cache(maxsize=16)
 def offer(kind: str, *, tools_on: bool, read_only: bool) -> Offer:

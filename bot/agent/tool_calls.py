@@ -3,41 +3,47 @@ The calls of one reply, run as steps.
 
 Rule 1: a call's start is committed before it runs, its result is staged after it.
 Rule 2: calls that change nothing may run together; each of the others runs alone, in order.
-Rule 3: at resume a call that was started runs again only if it changes nothing; of any other the
-        outcome is unknown, and the agent is told so.
-Rule 4: what cannot run (an unknown tool, bad arguments, a tool that the turn does not have) is an
-        error result.
+Rule 3: at resume a call that was started runs again only if it changes nothing and nobody had to approve
+        it; of any other the outcome is unknown, and the agent is told so.
+Rule 4: what cannot run (an unknown tool, bad arguments, a call that is not allowed) is an error result.
+Rule 5: what takes a yes is asked for when all that takes none has run: one call after the other, each
+        suspending the turn.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from bot.agent import prompts
+from bot.agent import denials, prompts
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.asks import Asks
-from bot.agent.hands import Hands
+from bot.agent.outfit import Outfit
+from bot.agent.permits import Permits, Refusal
 from bot.agent.record import Record
 from bot.agent.request import Block, blocks_of, uses_of
 from bot.agent.results import kept, of_outcome
+from bot.agent.uses import Use, doing, groups, read_use
 from bot.errors import BadInput
-from bot.goals.events import ToolEnded, ToolOutcome, ToolStarted
+from bot.goals.events import DecisionAsked, ToolEnded, ToolOutcome, ToolStarted
+from bot.goals.hands import Grant
 from bot.ports.journal import Content
-from bot.ports.sandbox import Outcome
-from bot.tools.table import TOOL_BY_NAME, offered
-from bot.tools.tool import Tool
+from bot.ports.sandbox import Access, Outcome
+from bot.tools.calls import call_hash, written
+from bot.tools.policy.verdict import Allowed, Denied
+from bot.tools.policy.verdict import Asks as AsksFirst
+from bot.tools.toolbox import Asking
 
-NOW_CHARS = 60
+_CHANGES_NOTHING: Final = ("none", "conversation")
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """One call that can run, its arguments checked."""
+class _Weighed:
+    """Calls that may run, that take a yes first, and that nobody is expected to say yes to."""
 
-    id: str
-    tool: Tool
-    args: dict[str, Any]
+    allowed: list[Use] = field(default_factory=list)
+    asked: list[tuple[Use, AsksFirst]] = field(default_factory=list)
+    parked: list[tuple[Use, Denied]] = field(default_factory=list)
 
 
 class ToolCalls:
@@ -46,17 +52,18 @@ class ToolCalls:
     def __init__(
         self,
         record: Record,
-        hands: Hands,
+        outfit: Outfit,
         asks: Asks,
+        permits: Permits,
+        ids: Callable[[], str],
         settings: AgentSettings,
         on_now: Callable[[str], None],
-        *,
-        read_only: bool,
     ) -> None:
-        self._record, self._hands, self._asks = record, hands, asks
-        self._settings, self._on_now = settings, on_now
-        self._offered = {tool.name for tool in offered(hands.are_on, read_only)}
+        self._record, self._outfit, self._asks, self._permits = record, outfit, asks, permits
+        self._ids, self._settings, self._on_now = ids, settings, on_now
         self._begun: set[str] = set()
+        self.parks = ""
+        """Content hash of the call for whose approval the goal rests; empty: for none."""
 
     def missing(self) -> list[Block]:
         """The calls of the last reply that have no result."""
@@ -73,13 +80,18 @@ class ToolCalls:
             StoreBusy, StoreUnusable: as the journal.
         """
         fit = [use for each in self.missing() if (use := self._fit(each)) is not None]
-        for group in _groups(fit):
-            if group[0].tool.where != "sandbox":
+        weighed = await self._weighed(fit)
+        for group in groups(weighed.allowed):
+            if group[0].tool.where in ("bot", "both"):
                 await self._converse(group[0])
                 continue
             if not await self._is_started(group):
                 return
             await self._run(group)
+        if weighed.parked:
+            self._park(weighed.parked)
+        elif weighed.asked:
+            await self._ask(*weighed.asked[0])
 
     def interrupt(self) -> None:
         """Stage the end of every call that was started and has none."""
@@ -102,19 +114,66 @@ class ToolCalls:
         last = self._record.transcript.own.last
         assert last is not None
         started = last.started.get(use["id"])
-        if started is not None and started.effects not in ("none", "conversation"):
+        if started is not None and (
+            started.effects not in _CHANGES_NOTHING or started.allowed.startswith("once:")
+        ):
             self._end(use["id"], "unknown", kept(False, prompts.UNKNOWN), touched=True)
             return None
-        name = str(use.get("name"))
-        tool = TOOL_BY_NAME.get(name)
         try:
-            if tool is None or name not in self._offered:
-                has = ", ".join(sorted(self._offered)) or "none"
-                raise BadInput(f"There is no tool {name!r} in this turn. There are: {has}.")
-            return Use(use["id"], tool, tool.check(use.get("input")))
+            return read_use(use, self._outfit.tools)
         except BadInput as error:
-            self._end(use["id"], "error", kept(False, str(error)))
+            self._fail(use["id"], str(error))
             return None
+
+    async def _weighed(self, uses: Sequence[Use]) -> _Weighed:
+        """The calls by their verdicts; those that do not run have their results."""
+        weighed = _Weighed()
+        for use in uses:
+            verdict = await self._permits.weigh(use.id, use.tool, use.args)
+            if isinstance(verdict, Allowed):
+                weighed.allowed.append(use.allowed(verdict))
+            elif isinstance(verdict, AsksFirst):
+                weighed.asked.append((use, verdict))
+            elif isinstance(verdict, Refusal):
+                self._fail(use.id, verdict)
+            elif verdict.beyond == "park":
+                weighed.parked.append((use, verdict))
+            else:
+                self._fail(use.id, denials.denied(verdict))
+        return weighed
+
+    def _park(self, parked: Sequence[tuple[Use, Denied]]) -> None:
+        """Stage their results. They are to be committed with the end of the turn, or not at all."""
+        for use, verdict in parked:
+            self._fail(use.id, denials.denied(verdict))
+        first, why = parked[0]
+        text = Content(written(first.tool.name, first.args, why.why), "agent")
+        self._record.stage(contents=(text,))
+        self.parks = text.hash
+
+    async def _ask(self, use: Use, verdict: AsksFirst) -> None:
+        """Put the call before people: the turn rests here until somebody has answered."""
+        try:
+            about = await self._outfit.about(use.tool.name, use.args)
+        except BadInput as error:
+            self._fail(use.id, str(error))
+            return
+        contents = [Content(written(use.tool.name, use.args, verdict.why, about), "agent")]
+        grant = None
+        if verdict.offer is not None:
+            kind, what = verdict.offer
+            contents.append(Content(what, "agent"))
+            grant = Grant(kind, contents[-1].hash)
+        asked = DecisionAsked(
+            self._ids(),
+            "approval",
+            contents[0].hash,
+            use.id,
+            call=call_hash(use.tool.name, use.args),
+            grant=grant,
+        )
+        self._record.stage(asked, contents=contents)
+        await self._record.commit()
 
     async def _converse(self, use: Use) -> None:
         self._record.stage(ToolStarted(use.id, use.tool.name, use.tool.effects))
@@ -124,32 +183,56 @@ class ToolCalls:
 
     async def _is_started(self, group: Sequence[Use]) -> bool:
         """Commit the start of these calls; false where the goal did not take it."""
-        self._record.stage(*(ToolStarted(use.id, use.tool.name, use.tool.effects) for use in group))
+        self._record.stage(
+            *(
+                ToolStarted(use.id, use.tool.name, use.tool.effects, allowed=use.permit.why)
+                for use in group
+            )
+        )
         rules = await self._record.commit()
         if rules and self._record.is_over and not self._record.is_fenced:
             self.interrupt()
         return bool(rules) and not self._record.is_over
 
     async def _run(self, group: Sequence[Use]) -> None:
-        self._on_now(_doing(group[0]))
+        self._on_now(doing(group[0]))
         self._begun |= {use.id for use in group}
         if len(group) == 1:
             outcomes = [await self._call(group[0])]
         else:
             outcomes = await asyncio.gather(*map(self._call, group))
         for use, outcome in zip(group, outcomes, strict=True):
-            self._end(
-                use.id,
-                "ok" if outcome.ok else "error",
-                of_outcome(outcome),
-                touched=use.tool.reads_outside,
-                changed=outcome.changed,
-            )
+            self._took(use, outcome)
+
+    def _took(self, use: Use, outcome: Outcome) -> None:
+        """Stage what a call gave, with the question that it asks of a person."""
+        if isinstance(outcome, Asking) and outcome.ok:
+            text = Content(outcome.question, "agent")
+            if text.hash not in self._record.goal.questions:
+                asked = DecisionAsked(
+                    self._ids(), outcome.kind, text.hash, use.id, call=outcome.call
+                )
+                self._record.stage(asked, contents=(text,))
+        self._end(
+            use.id,
+            "ok" if outcome.ok else "error",
+            of_outcome(outcome),
+            touched=use.tool.reads_outside,
+            changed=outcome.changed,
+        )
 
     async def _call(self, use: Use) -> Outcome:
-        return await self._hands.call(
-            use.tool.name, use.args, timeout_s=self._settings.tool_timeout_s
-        )
+        name, outfit = use.tool.name, self._outfit
+        timeout_s = self._settings.tool_timeout_s
+        if use.tool.where == "kit":
+            return await outfit.call(name, use.args, tool_use=use.id, timeout_s=timeout_s)
+        access: Access = "workspace" if use.permit.writes else "read_only"
+        outcome = await outfit.hands.call(name, use.args, timeout_s=timeout_s, access=access)
+        note = outfit.way.note() if use.tool.effects != "none" else ""
+        return replace(outcome, text=f"{outcome.text}\n\n{note}") if note else outcome
+
+    def _fail(self, id: str, text: str) -> None:
+        self._end(id, "error", kept(False, text))
 
     def _end(
         self,
@@ -163,24 +246,3 @@ class ToolCalls:
         content = Content(text, "tool")
         ended = ToolEnded(id, outcome, content.hash, touched=touched, changed=changed)
         self._record.stage(ended, contents=(content,))
-
-
-def _groups(uses: Sequence[Use]) -> Iterator[list[Use]]:
-    """Neighbours that change nothing together, every other call alone."""
-    together: list[Use] = []
-    for use in uses:
-        if use.tool.where == "sandbox" and use.tool.effects == "none":
-            together.append(use)
-            continue
-        if together:
-            yield together
-            together = []
-        yield [use]
-    if together:
-        yield together
-
-
-def _doing(use: Use) -> str:
-    told = use.args.get("path") or use.args.get("command") or use.args.get("pattern") or ""
-    first = str(told).strip().split("\n")[0]
-    return f"{use.tool.name} {first[:NOW_CHARS]}".strip()

@@ -13,33 +13,36 @@ Rule 4: a cancelled turn writes down what it knows before it goes: calls in flig
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from bot.agent import compaction, prompts
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.asides import COMPACTIONS_IN_A_TURN, Asides
 from bot.agent.asks import Asks
-from bot.agent.background import for_whom
-from bot.agent.calls import Calls, NoReply, offer
+from bot.agent.calls import Calls, NoReply
 from bot.agent.cancellation import heed_cancellation
+from bot.agent.ending import ActiveTime, end, leave
 from bot.agent.filing import Filing, Shelves
-from bot.agent.hands import Hands
+from bot.agent.outfit import Outfit, fit_out, wraps_up
+from bot.agent.permits import NoRules, Permits, Rules
 from bot.agent.pieces import Replied
+from bot.agent.reach import Lines
 from bot.agent.record import Record
 from bot.agent.remembered import Remembered
-from bot.agent.replies import blocks, final_reply, is_compaction
+from bot.agent.replies import blocks, is_compaction
 from bot.agent.request import CUTTING, container_of, is_alone, uses_of, was_cut
 from bot.agent.results import files_read
 from bot.agent.tool_calls import ToolCalls
 from bot.errors import HeadwayError, IllegalMove
-from bot.goals.events import CallLost, CallReleased, Ended, TurnEnded, TurnResumed, TurnStarted
+from bot.goals.events import CallLost, CallReleased, Ended, TurnResumed, TurnStarted
 from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
 from bot.ports.clock import Clock
-from bot.ports.journal import Applied, Content, Journal, Lease
+from bot.ports.journal import Applied, Journal, Lease
 from bot.ports.model import NOT_SENT, Model, ModelReply, ModelRequest
 from bot.ports.sandbox import Sandbox
+from bot.tools.toolbox import Toolbox
 
 __all__ = ["AgentSettings", "Turns"]
 
@@ -67,7 +70,13 @@ class Turns:
         settings: AgentSettings,
         on_now: Callable[[str, str], None],
         shelves: Shelves | None = None,
+        *,
+        rules: Rules | None = None,
+        lines: Lines | None = None,
+        toolboxes: Sequence[Toolbox] = (),
     ) -> None:
+        """`on_now` is told what a goal does; `rules` of nobody: what holds by default."""
+        self._rules, self._lines, self._toolboxes = rules or NoRules(), lines, toolboxes
         self._journal, self._model, self._sandbox = journal, model, sandbox
         self._shelves = shelves
         self._clock, self._limits, self._ids = clock, limits, ids
@@ -98,7 +107,11 @@ class Turns:
             record = Record(goal, self._journal, self._clock, self._limits)
         await record.attach(lease)
         erasures = remembered.erasures
-        await _Turn(self, record).run()
+        outfit = await fit_out(record, self._sandbox, self._rules, self._lines, self._toolboxes)
+        try:
+            await _Turn(self, record, outfit).run()
+        finally:
+            await outfit.close()
         remembered.keep(record, erasures)
         return record.goal
 
@@ -114,32 +127,25 @@ class Turns:
 class _Turn:
     """One run of one goal's turn."""
 
-    def __init__(self, turns: Turns, record: Record) -> None:
-        goal = record.goal
+    def __init__(self, turns: Turns, record: Record, outfit: Outfit) -> None:
         self._turns = turns
         self._record, self._clock, self._model = record, turns._clock, turns._model
         self._limits, self._settings = turns._limits, turns._settings
-        self._active = 0.0
-        self._looked_at = self._clock.now()
-        self._wraps_up = goal.wrapping_up or (
-            goal.state is State.READY and goal.opening == "wrap_up"
-        )
-        read_only = self._wraps_up or goal.kind == "ask"
-        # Before somebody has approved a plan it only looks, whatever its tools are asked for.
-        looks = read_only or goal.planning
-        self._hands = Hands(turns._sandbox, goal.session, "read_only" if looks else "workspace")
-        self._on_now, self._goal = turns._on_now, goal.id
+        self._active = ActiveTime(self._clock, self._settings.call_timeout_s)
+        self._wraps_up = wraps_up(record.goal)
+        self._hands, self._offer = outfit.hands, outfit.offer
+        self._on_now, self._goal = turns._on_now, record.goal.id
         self._filing = Filing(turns._shelves, self._hands)
         self._asks = Asks(
             record, turns._journal, self._clock, self._limits, turns._ids, self._filing,
             tools_on=self._hands.are_on, process=self._hands.process,
         )  # fmt: skip
+        permits = Permits(record, turns._rules, lasts_s=self._limits.approval_expires_s)
         self._tools = ToolCalls(
-            record, self._hands, self._asks, self._settings, self._now, read_only=read_only
+            record, outfit, self._asks, permits, turns._ids, self._settings, self._now
         )
-        self._offer = offer(goal.kind, tools_on=self._hands.are_on, read_only=read_only)
         self._calls = Calls(
-            record, self._model, self._settings, turns._ids, self._offer, self._active_s
+            record, self._model, self._settings, turns._ids, self._offer, self._active
         )
         self._asides = Asides(record, self._calls, self._settings, self._offer)
         self._cuts = self._pauses = self._empties = self._compactions = 0
@@ -156,14 +162,12 @@ class _Turn:
                     await self._record.commit()
                     return
                 await self._step()
-                self._active_s()
-            await self._leave()
+                self._active()
+            await leave(self._record, self._active)
         except asyncio.CancelledError:
             with contextlib.suppress(HeadwayError):
                 await self._interrupted()
             raise
-        finally:
-            await self._hands.close(lives_on=for_whom(self._record))
 
     def _now(self, text: str) -> None:
         self._on_now(self._goal, text)
@@ -202,6 +206,8 @@ class _Turn:
             await self._speak()
         elif self._tools.missing():
             await self._tools.run()
+            if self._tools.parks:
+                await self._end("needs_approval", call=self._tools.parks)
         elif uses_of(blocks(self._record, last)):
             await self._speak()
         else:
@@ -347,33 +353,8 @@ class _Turn:
             or self._output >= self._limits.wrap_up_output_tokens
         )
 
-    async def _end(self, how: Ended, *, failed: str = "") -> None:
-        """End the turn, with what it replied."""
-        strand = self._record.transcript.own
-        last = strand.last
-        text = final_reply(self._record) if how == "done" else ""
-        reply = Content(text, "agent")
-        self._record.stage(
-            TurnEnded(
-                how,
-                reply=reply.hash if text else "",
-                failed=failed,
-                compacted=how == "done" and last is not None and is_compaction(self._record, last),
-                progress=strand.has_progress,
-                active_s=self._active_s(),
-            ),
-            contents=(reply,) if text else (),
-        )
-        await self._record.commit()
-
-    async def _leave(self) -> None:
-        """The goal has moved on without the turn's end: write it."""
-        goal = self._record.goal
-        if self._record.is_fenced:
-            return
-        if goal.turn_open and goal.state not in (State.DECIDING, State.WAITING):
-            self._record.stage(TurnEnded("stopped", active_s=self._active_s()))
-        await self._record.commit()
+    async def _end(self, how: Ended, *, failed: str = "", call: str = "") -> None:
+        await end(self._record, how, self._active, failed=failed, call=call)
 
     async def _interrupted(self) -> None:
         """Write down what is known of a turn that is cancelled."""
@@ -386,15 +367,4 @@ class _Turn:
         self._tools.interrupt()
         await record.commit()
         if record.is_over:
-            await self._leave()
-
-    def _active_s(self) -> float:
-        """Seconds that the turn has worked so far.
-
-        A step counts for no longer than a call may take: waiting for an endpoint in trouble, a
-        machine that slept and a clock that was set are no work.
-        """
-        before, self._looked_at = self._looked_at, self._clock.now()
-        passed = max(0.0, self._looked_at - before)
-        self._active += min(passed, self._settings.call_timeout_s)
-        return self._active
+            await leave(record, self._active)

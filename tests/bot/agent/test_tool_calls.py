@@ -100,7 +100,7 @@ async def test_without_a_sandbox_its_tools_are_not_offered() -> None:
     await world.runs()
 
     names = {tool["name"] for tool in world.model.requests[0].tools}
-    assert names == {"ask_person", "wait_for", "plan", "finish_note"}
+    assert names == {"ask_person", "wait_for", "plan", "finish_note", "propose_plan"}
     assert prompts.TOOLS_OFF in world.model.requests[0].system[0]["text"]
 
 
