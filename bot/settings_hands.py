@@ -1,12 +1,13 @@
 """What an operator may set about the agent's hands; a part of `bot.settings`."""
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings
 
 from bot.goals.hands import Profile
-from bot.settings_values import a_private_host, some_hosts
+from bot.settings_values import a_command_line, a_private_host, some_hosts
 
 
 class HandSettings(BaseSettings):
@@ -36,17 +37,49 @@ class HandSettings(BaseSettings):
         description="Hosts of your own network that goals may be allowed, each as NAME=ADDRESS or "
         "NAME=ADDRESS:PORT; no other private address is ever reached.",
     )
+    server_tools: tuple[Literal["web_search", "web_fetch", "code_execution"], ...] = Field(
+        default=(),
+        description="Tools that the model's endpoint runs itself; what they read and cost is counted.",
+    )
+    mcp_trusted: tuple[str, ...] = Field(
+        default=(),
+        description="Command lines of MCP servers that run outside the sandbox, word for word as rooms "
+        "name them. Any other runs inside, without a network.",
+    )
+    mcp_folders: tuple[Path, ...] = Field(
+        default=(),
+        description="Folders that MCP servers in the sandbox may read, beside the system.",
+    )
     gate_timeout_s: float = Field(
         default=300.0, gt=0, le=600, description="Seconds that one check of a goal may take."
     )
-    permission_days: float = Field(
-        default=30.0, gt=0, le=365, description="Days that a standing permission lasts."
+    ask_commands: tuple[str, ...] = Field(
+        default=(),
+        description="Beginnings of simple commands that take an approval (`git push`), but in `full`.",
+    )
+    deny_commands: tuple[str, ...] = Field(
+        default=(), description="Beginnings of simple commands that never run, whatever the profile."
     )
 
     @field_validator("hosts")
     @classmethod
     def _known_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return some_hosts(value)
+
+    @field_validator("ask_commands", "deny_commands")
+    @classmethod
+    def _commands(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(a_command_line, value))
+
+    @field_validator("mcp_trusted")
+    @classmethod
+    def _command_lines(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(a_command_line, value))
+
+    @field_validator("mcp_folders")
+    @classmethod
+    def _whole_paths(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+        return tuple(each.expanduser().absolute() for each in value)
 
     @field_validator("private_hosts")
     @classmethod

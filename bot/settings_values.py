@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -158,3 +159,14 @@ class ModelPrice(BaseModel):
 
 def _nano(usd_a_million: float) -> int:
     return round(usd_a_million * NANO / 1_000_000)
+
+
+def a_command_line(text: str) -> str:
+    """A program and its arguments, as a shell would read them."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no command line: {error}") from error
+    if not words:
+        raise ValueError("a command line names a program")
+    return shlex.join(words)

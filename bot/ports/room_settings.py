@@ -63,6 +63,9 @@ class RoomSettings:
     hosts: str = ""
     """What a networked goal reaches: bundles and hosts, with commas between (`pypi,api.example.org`)."""
 
+    server_tools: bool = True
+    """Whether goals may use the endpoint's own tools, of those that the operator has on."""
+
 
 DEFAULTS: Final = RoomSettings()
 KEYS: Final = tuple(field.name for field in fields(RoomSettings))
@@ -71,6 +74,7 @@ KINDS: Final[Mapping[str, type[Setting]]] = {
     "cap_usd": float, "cap_live_goals": int, "zone": str, "self_approve": bool, "four_eyes": bool,
     "retention_days": int, "workspace_days": int, "threads": bool, "reactions": bool, "acks": bool,
     "profile": str, "approvals": str, "unattended": str, "plan_first": bool, "hosts": str,
+    "server_tools": bool,
 }  # fmt: skip
 """Of each key's value."""
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {

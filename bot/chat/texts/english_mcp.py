@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from typing import Final
 
 MCP: Final[Mapping[str, str]] = {
+    "room.server_tools": (
+        "whether goals may search and fetch at the model's own endpoint, where the operator lets them: `on` "
+        "or `off`"
+    ),
     "said.mcp.head": "MCP servers of this room, and what agents get of them:",
     "said.mcp.line": "- `{name}` {how}: {tools}",
     "said.mcp.line.untaken": "- `{name}` {how}: not used, as nobody has taken its tools",
