@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Final
 
 from adapters.git.bundles import bundled
-from adapters.git.names import checked, checked_commit, is_commit, is_ours
 from adapters.git.program import Git, Remote
 from adapters.git.shed import Shed
 from bot.errors import BadInput
-from bot.ports.mirrors import OURS, Bundle, Change, Credential, Head
+from bot.ports.git_names import OURS, checked, checked_commit, is_commit, is_ours
+from bot.ports.mirrors import Bundle, Change, Credential, Head
 from bot.ports.repositories import Repository
 from bot.ports.repository_urls import NoUrl, RepositoryUrl, read_url
 

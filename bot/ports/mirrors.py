@@ -13,11 +13,6 @@ from typing import Protocol
 
 from bot.ports.repositories import Repository
 
-OURS = "headway/"
-"""What each branch begins with that is pushed."""
-COMMIT_CHARS = (40, 64)
-"""Hexadecimal digits of a commit's id, whole (SHA-1 and SHA-256)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Credential:

@@ -36,6 +36,8 @@ class Tool:
     """Rules that a schema cannot say; raises BadInput."""
     is_foreign: bool = False
     """A stranger wrote its schema: whoever runs it checks the arguments, and here only their size."""
+    is_repeatable: bool = False
+    """Done twice it is done once: whatever its effects, it runs again when its result was lost."""
     grants: Callable[[dict[str, Any]], tuple[GrantKind, str]] | None = None
     """What an approval of such a call may allow further, in plain text; None: the tool itself."""
 

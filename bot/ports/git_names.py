@@ -4,10 +4,13 @@ import re
 from typing import Final
 
 from bot.errors import BadInput
-from bot.ports.mirrors import COMMIT_CHARS, OURS
 
 _BRANCH: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@-]{0,199}")
 _COMMIT: Final = re.compile(r"[0-9a-f]+")
+OURS: Final = "headway/"
+"""What each branch begins with that is pushed."""
+COMMIT_CHARS: Final = (40, 64)
+"""Hexadecimal digits of a commit's id, whole (SHA-1 and SHA-256)."""
 SHOWN: Final = 80
 
 
@@ -26,6 +29,11 @@ def is_branch(name: str) -> bool:
         and ".." not in name
         and "@{" not in name
     )
+
+
+def own_branch(goal: int) -> str:
+    """The branch of a goal, by its number."""
+    return f"{OURS}g{goal}"
 
 
 def checked(branch: str) -> str:
