@@ -9,10 +9,11 @@ Rule 3: each goal and ordinary turn is a strand of its own. What others said in 
 Rule 4: after `Compacted`, what stands up to and with the goal's entry `upto` is its summary.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from bot.agent import prompts, prompts_checks
+from bot.agent import prompts, prompts_checks, prompts_rewind, rewinding
 from bot.agent.approved import closed
 from bot.agent.pieces import Piece, Replied, Said
 from bot.goals.events import (
@@ -32,6 +33,7 @@ from bot.goals.events import (
     MessageReceived,
     ObjectiveEdited,
     Resumed,
+    Rewound,
     TasksPlanned,
     ToolEnded,
     ToolStarted,
@@ -40,6 +42,7 @@ from bot.goals.events import (
     TurnStarted,
     WaitAsked,
     WaitFired,
+    WorkspaceRestored,
 )
 from bot.goals.goal import FINAL, State
 from bot.goals.hands import Grant
@@ -47,6 +50,8 @@ from bot.ports.journal import Line
 
 _SPEAKING: Final = frozenset({"agent", "wrap_up"})
 """Call roles whose replies enter the transcript."""
+_CHANGING: Final = frozenset({"workspace", "external"})
+"""What tools do that may leave the workspace another one."""
 
 
 class Strand:
@@ -63,6 +68,8 @@ class Strand:
         self.called_since = False
         """A call was started after `last`."""
         self.has_progress = False
+        self.may_have_changed = False
+        """The workspace, since the last turn that ended."""
         self.wrap_up_calls = 0
         self.is_distilled = False
         """The newest objective's acceptance criteria are there."""
@@ -127,6 +134,8 @@ class Strand:
                 self.has_progress = True
             case Compacted():
                 self._compact(event, seq)
+            case WorkspaceRestored():
+                self.may_have_changed = True
             case _:
                 pass
 
@@ -145,6 +154,11 @@ class Strand:
         held = (*self._notes, *(said for _, _, said in self._held))
         return [p.content for p in (*fresh, *held) if isinstance(p, Said) and p.is_persons]
 
+    def goes_on(self, cut: rewinding.Cut) -> None:
+        """It was put back to what was fed so far; its row is the one that it had meanwhile."""
+        self.row = dict(cut.row)
+        self._notes += cut.told
+
     def take(self) -> list[Piece]:
         """Everything not taken yet, held messages included; the strand forgets it."""
         self._flush(None, None, self.row.get("seq", 0))
@@ -162,6 +176,7 @@ class Strand:
         match event:
             case GoalOpened():
                 label = prompts.objective(event.kind, event.owner, reopens=bool(event.reopens))
+                label = prompts_rewind.copy_of() if event.forks else label
                 self.pieces.append(Said(seq, label, event.objective, is_persons=True))
                 self.carried_revision = 1
             case TurnStarted():
@@ -237,7 +252,9 @@ class Strand:
 
     def _tool(self, event: ToolStarted | ToolEnded) -> None:
         if isinstance(event, ToolEnded) and event.changed:
-            self.has_progress = True
+            self.has_progress = self.may_have_changed = True
+        elif isinstance(event, ToolStarted) and event.effects in _CHANGING:
+            self.may_have_changed = True
         if self.last is None:
             return
         if isinstance(event, ToolStarted):
@@ -332,21 +349,47 @@ class Strand:
 class Transcript:
     """The conversation as one goal's next request tells it. Feed it every line, in order."""
 
-    def __init__(self, goal: str) -> None:
-        self.own = Strand(goal)
-        self._others: dict[str, Strand] = {}
+    def __init__(self, goal: str, inherited: Sequence[Piece] = ()) -> None:
+        """`inherited`: what a copy of another goal knows from that one."""
+        self._goal, self._inherited = goal, tuple(inherited)
+        self._lines: list[Line] = []
+        self._cuts: dict[tuple[str, int], rewinding.Cut] = {}
+        self._begin()
+
+    @property
+    def may_have_changed(self) -> bool:
+        """The workspace, since the last turn that ended."""
+        return any(one.may_have_changed for one in (self.own, *self._others.values()))
 
     def feed(self, line: Line) -> None:
         """Take the session's next line."""
-        if line.goal != self.own.goal:
-            strand = self._others.get(line.goal)
-            if strand is None:
-                strand = self._others[line.goal] = Strand(line.goal)
-            strand.feed(line)
+        event = line.entry.event
+        if not isinstance(event, Rewound):
+            self._lines.append(line)
+            self._feed(line)
             return
-        if isinstance(line.entry.event, GoalOpened | TurnStarted):
+        row = self._strand(line.goal).row
+        self._lines, cut = rewinding.cut(self._lines, line, event, row)
+        self._cuts[line.goal, line.entry.seq] = cut
+        self._lines.append(line)
+        self._begin()
+        for one in self._lines:
+            self._feed(one)
+
+    def _begin(self) -> None:
+        self.own, self._others = Strand(self._goal), {}
+        self.own.pieces = list(self._inherited)
+
+    def _feed(self, line: Line) -> None:
+        strand, event = self._strand(line.goal), line.entry.event
+        if strand is self.own and isinstance(event, GoalOpened | TurnStarted):
             self._take_others(line.entry.seq)
-        self.own.feed(line)
+        if isinstance(event, Rewound):
+            strand.goes_on(self._cuts[line.goal, line.entry.seq])
+        strand.feed(line)
+
+    def _strand(self, goal: str) -> Strand:
+        return self.own if goal == self._goal else self._others.setdefault(goal, Strand(goal))
 
     def wanted(self) -> list[str]:
         """Hashes of the texts that a request needs."""
