@@ -4,7 +4,7 @@ The calls of one reply, run as steps.
 Rule 1: a call's start is committed before it runs, its result is staged after it.
 Rule 2: calls that change nothing may run together; each of the others runs alone, in order.
 Rule 3: at resume a call that was started runs again only if it changes nothing and nobody had to approve
-        it; of any other the outcome is unknown, and the agent is told so.
+        it, or if twice is once for it; of any other the outcome is unknown, and the agent is told so.
 Rule 4: what cannot run (an unknown tool, bad arguments, a call that is not allowed) is an error result.
 Rule 5: what takes a yes is asked for when all that takes none has run: one call after the other, each
         suspending the turn.
@@ -114,9 +114,7 @@ class ToolCalls:
         last = self._record.transcript.own.last
         assert last is not None
         started = last.started.get(use["id"])
-        if started is not None and (
-            started.effects not in _CHANGES_NOTHING or started.allowed.startswith("once:")
-        ):
+        if started is not None and not self._may_repeat(use, started):
             self._end(use["id"], "unknown", kept(False, prompts.UNKNOWN), touched=True)
             return None
         try:
@@ -124,6 +122,14 @@ class ToolCalls:
         except BadInput as error:
             self._fail(use["id"], str(error))
             return None
+
+    def _may_repeat(self, use: Block, started: ToolStarted) -> bool:
+        """Whether a call that was started, and whose end was not seen, runs again."""
+        tool = self._outfit.tools.get(str(use.get("name")))
+        if tool is not None and tool.is_repeatable:
+            # The same call again is allowed by the same answer.
+            return True
+        return started.effects in _CHANGES_NOTHING and not started.allowed.startswith("once:")
 
     async def _weighed(self, uses: Sequence[Use]) -> _Weighed:
         """The calls by their verdicts; those that do not run have their results."""
