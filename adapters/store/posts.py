@@ -89,6 +89,7 @@ def say(
                 )  # fmt: skip
             case DropPosts():
                 writes.add(queries.DROP_POSTS, of_goal=goal.id, state="superseded")
+                writes.add(queries.DROP_CARDS, of_goal=goal.id, state="superseded")
             case Allow() | StopTurn():
                 # A standing permission is a row of `adapters.store.permissions`, which knows the room.
                 pass

@@ -217,9 +217,20 @@ INSERT_ROOT_EDIT: Final = (
 
 DROP_POSTS: Final = set_in(OUTBOX, "state").where(
     OUTBOX.c.goal == bindparam("of_goal"),
-    text("outbox.state = 'pending' AND outbox.kind NOT IN ('status', 'card', 'removal')"),
+    text("outbox.state = 'pending' AND outbox.kind NOT IN ('status', 'card', 'removal', 'root')"),
 )
-"""What of a goal was not sent, but for its status and the end of its cards."""
+"""What of a goal was not sent, but for its status, the first message of its thread, and cards' ends."""
+_dropped: Final = OUTBOX.alias("dropped")
+DROP_CARDS: Final = set_in(OUTBOX, "state").where(
+    OUTBOX.c.goal == bindparam("of_goal"),
+    text("outbox.state = 'pending' AND outbox.kind = 'card'"),
+    exists().where(
+        _dropped.c.goal == OUTBOX.c.goal,
+        text("dropped.key = replace(outbox.key, ':card:', ':decision:')"),
+        text("dropped.state = 'superseded' AND dropped.remote = ''"),
+    ),
+)
+"""The end of a card that was never shown: `DROP_POSTS` was before."""
 
 _shown: Final = OUTBOX.alias("shown")
 SUPERSEDE_STATUS: Final = set_in(OUTBOX, "state").where(

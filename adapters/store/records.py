@@ -53,7 +53,8 @@ _AUDITS: Final = (
 _DECISIONS: Final = (
     select(
         _D.c.id, _D.c.number, _D.c.kind, _D.c.text, _D.c.expires_at, _D.c.tool_use, _D.c.reminded,
-        _D.c.answered, _D.c.state, _D.c.by, _D.c.answer, _D.c.opened_at, _D.c.closed_at,
+        _D.c.answered, _D.c.call, _D.c.state, _D.c.by, _D.c.answer, _D.c.opened_at, _D.c.closed_at,
+        _D.c.scope,
     )
     .where(_D.c.goal == bindparam("of_goal"))
     .order_by(_D.c.opened_at, _D.c.number)
@@ -171,9 +172,9 @@ def _step(row: Row) -> Step:
 
 
 def _decision(row: Row) -> DecisionRow:
-    id, number, kind, asked, expires_at, tool_use, reminded, answered, *rest = row
+    id, number, kind, asked, expires_at, tool_use, reminded, answered, call, *rest = row
     decision = Decision(
-        id, number, kind, asked, expires_at, tool_use, bool(reminded), bool(answered)
+        id, number, kind, asked, expires_at, tool_use, bool(reminded), bool(answered), call=call
     )
     return DecisionRow(decision, *rest)
 

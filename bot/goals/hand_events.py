@@ -28,7 +28,7 @@ class GatesSet:
 class Rewound:
     """A person put it back to the checkpoint at journal entry `to_seq`: the goal as it was there.
 
-    `tree` is the workspace's snapshot of that point; empty: there was nothing in it.
+    `tree` is the workspace's snapshot of that point; without one there is no going back.
     """
 
     by: str

@@ -43,6 +43,8 @@ def rewound(goal: Goal, event: Rewound, limits: Limits) -> Moved:
     point = event.point
     if point.id != goal.id or point.is_final or not 0 < event.to_seq <= goal.seq:
         raise IllegalMove(f"Goal {goal.id} was never where entry {event.to_seq} would put it.")
+    if not event.tree:
+        raise Refused("The files of that point are not kept.", code="no_checkpoint")
     _, gone = withdraw(goal)
     is_over = goal.state is State.OVER_BUDGET
     kept = {name: getattr(goal, name) for name in _KEPT}
@@ -65,7 +67,7 @@ def rewound(goal: Goal, event: Rewound, limits: Limits) -> Moved:
         wait=None,
         decision=None,
         aside=None,
-        restore=event.tree or "empty",
+        restore=event.tree,
     )
     return Moved(back, "rewound", (*gone, StopTurn("stopped"), DropPosts(), ShowStatus()))
 

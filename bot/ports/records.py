@@ -80,6 +80,8 @@ class DecisionRow:
     answer: str = ""
     opened_at: float = 0.0
     closed_at: float | None = None
+    scope: str = ""
+    """Of an approval that was given: `once`, `goal` or `always`."""
 
 
 @dataclass(frozen=True, slots=True)

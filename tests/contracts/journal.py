@@ -22,11 +22,13 @@ from bot.goals.events import (
     DecisionReminded,
     Event,
     GatesRan,
+    GatesSet,
     GoalOpened,
     MessageReceived,
     NoteLeft,
     ObjectiveEdited,
     Paused,
+    ProfileSet,
     Resumed,
     Stopped,
     TasksPlanned,
@@ -37,15 +39,17 @@ from bot.goals.events import (
     TurnStarted,
     WaitAsked,
     WaitFired,
+    WorkspaceRestored,
 )
 from bot.goals.goal import Goal, State, Wait
+from bot.goals.hands import GateLine, Grant
 from bot.goals.limits import ASK_BUDGET, DEFAULT_BUDGET
 from bot.goals.money import Usage
 from bot.ports.journal import Applied, Content, Task, Unit, content_hash
 from tests.contracts.stores import SHARED, Bed
 
 ODD = "nul \x00, surrogate \ud800, dle \x10\x100000, \U0001f600 and \\u0000"
-MANY = st.lists(st.integers(0, 34), max_size=30)
+MANY = st.lists(st.integers(0, 40), max_size=30)
 
 
 class JournalContract:
@@ -393,14 +397,20 @@ def _event(goal: Goal, choice: int, n: int) -> Event:
         ToolStarted(f"t{n % 3}", "bash", "workspace"),
         ToolEnded(f"t{n % 3}", "ok", text, touched=True),
         WaitAsked(asked),
-        DecisionAsked(f"d{n}", "approval", text, "t"),
+        DecisionAsked(f"d{n}", "approval", text, "t", 0.0, text, Grant("command", text)),
+        DecisionAsked(f"d{n}", "plan", text, "t"),
         DecisionAsked(f"d{n}", "question", text, "t"),
         DecisionAnswered(decision, goal.owner, text),
+        DecisionAnswered(decision, goal.owner, text, n % 2 == 0, 0.0, "goal", n % 3 == 0),
         DecisionExpired(decision),
         DecisionReminded(decision),
         WaitFired(wait, "time"),
         MessageReceived(f"m{n}", goal.owner, text),
         GatesRan((), ("sh",)),
+        GatesRan((text, "sh"), (), 0.0, text),
+        GatesSet(goal.owner, (GateLine(goal.gates_made + 1, text, goal.owner),)),
+        ProfileSet(goal.owner, "networked"),
+        WorkspaceRestored(goal.restore),
         Audited(*seen, "continue"),
         Audited(*seen, "wait", wait=asked, ref_is_known=True),
         Audited(*seen, "needs_person", person="sign_off", decision=f"d{n}", text=text),

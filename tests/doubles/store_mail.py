@@ -379,6 +379,18 @@ class MemoryOutbox:
                 if row.state == "pending":
                     row.state = "superseded"
 
+    def drop(self, goal: str) -> None:
+        """What was not sent of it is not sent, nor is the end of a card that was never shown."""
+        own = {key: row for key, row in self._rows.outbox.items() if row.due.goal == goal}
+        for row in own.values():
+            if row.state == "pending" and row.due.kind not in ("status", "card", "removal", "root"):
+                row.state = "superseded"
+        for key, row in own.items():
+            shown = own.get(key.replace(":card:", ":decision:"))
+            is_of_none = shown is not None and shown.state == "superseded" and not shown.due.remote
+            if row.state == "pending" and row.due.kind == "card" and is_of_none:
+                row.state = "superseded"
+
     def _roots_of(self, goal: str) -> list[Out]:
         rows = self._rows.outbox.values()
         return [row for row in rows if row.due.goal == goal and row.due.kind == "root"]

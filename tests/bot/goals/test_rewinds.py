@@ -296,12 +296,20 @@ def test_a_rewind_can_be_rewound() -> None:
 
 def test_a_workspace_with_nothing_in_it_is_put_back_too() -> None:
     life = a_life()
-    life.take(life.back_event(tree=""), Resumed("ann"), TurnStarted())
-    assert life.goal.restore == "empty"
+    life.take(life.back_event(tree="empty"), Resumed("ann"), TurnStarted())
 
     life.take(WorkspaceRestored("empty"))
 
     assert life.goal.restore == ""
+
+
+def test_a_point_whose_files_are_not_kept_is_no_way_back() -> None:
+    life = a_life()
+
+    with pytest.raises(Refused) as refused:
+        life.take(life.back_event(tree=""))
+
+    assert refused.value.code == "no_checkpoint"
 
 
 @pytest.mark.parametrize("tree", ["another", ""])
