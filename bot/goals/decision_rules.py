@@ -35,7 +35,7 @@ def message_to_deciding(goal: Goal, event: MessageReceived, limits: Limits) -> M
 def decision_answered(goal: Goal, event: DecisionAnswered, limits: Limits) -> Moved:
     """The first answer wins; an approval's turn goes on, a sign-off goes to the audit."""
     decision = _open_decision(goal, event)
-    closed = _closing(decision, event)
+    closed = _closing(goal, decision, event, limits)
     told = something_new(replace(goal, last_message_at=event.at))
     if decision.kind == "approval":
         told = _granted(told, decision, event)
@@ -57,7 +57,7 @@ def decision_answered_while_paused(goal: Goal, event: DecisionAnswered, limits: 
     decision = _open_decision(goal, event)
     answered = replace(decision, answered=True, accepted=event.accepted, edits=event.edits)
     stored = _granted(replace(goal, decision=answered), decision, event)
-    return Moved(stored, "answer_stored", _closing(decision, event))
+    return Moved(stored, "answer_stored", _closing(goal, decision, event, limits))
 
 
 def decision_expired(goal: Goal, event: DecisionExpired, limits: Limits) -> Moved:
@@ -93,16 +93,24 @@ def hold_ended(goal: Goal, event: HoldEnded, limits: Limits) -> Moved:
     return Moved(replace(goal, decision=later, due_at=due), "hold_ended")
 
 
-def _closing(decision: Decision, event: DecisionAnswered) -> tuple[Instruction, ...]:
-    """The decision's row ends, and a permission of the room begins where that was said."""
+def _closing(
+    goal: Goal, decision: Decision, event: DecisionAnswered, limits: Limits
+) -> tuple[Instruction, ...]:
+    """The decision's row ends, and a permission of the room begins where that was said.
+
+    A goal that may do everything by now gives its room nothing.
+    """
     scope = event.scope if decision.kind == "approval" and event.accepted else ""
     if scope and decision.grant is None:
         # There is nothing that could be allowed further than this call.
         scope = "once"
+    elif scope == "always" and goal.profile == "full":
+        scope = "goal"
     closed = CloseDecision(decision.id, "answered", event.by, event.answer, scope)
     if decision.grant is None or scope != "always":
         return (closed,)
-    return (closed, Allow(decision.grant, event.by, decision.id))
+    until = event.at + limits.permission_lasts_s
+    return (closed, Allow(decision.grant, event.by, decision.id, until))
 
 
 def _granted(goal: Goal, decision: Decision, event: DecisionAnswered) -> Goal:

@@ -80,6 +80,7 @@ class Allow:
     grant: Grant
     by: str
     decision: str
+    until: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ class Limits:
     quiet_after_message_s: float = 600.0
     question_expires_s: float = 72 * 3600.0
     approval_expires_s: float = 24 * 3600.0
+    permission_lasts_s: float = 30 * 24 * 3600.0
+    """Of a standing permission."""
     wait_most_s: float = 7 * 24 * 3600.0
     """The back-stop of a wait that names no time."""
     probe_first_s: float = 30.0

@@ -73,7 +73,7 @@ def message_to_parked(goal: Goal, event: MessageReceived, limits: Limits) -> Mov
 
 def message_to_blocked(goal: Goal, event: MessageReceived, limits: Limits) -> Moved:
     """It resumes the goal, with a fresh allowance."""
-    heard = ready(fresh(counted(goal, event), limits), event.at, "message")
+    heard = ready(fresh(counted(attended(goal), event), limits), event.at, "message")
     return Moved(heard, "message_resumes", (ShowStatus(),))
 
 
@@ -162,7 +162,7 @@ def resumed_paused(goal: Goal, event: Resumed, limits: Limits) -> Moved:
 
 def resumed_blocked(goal: Goal, event: Resumed, limits: Limits) -> Moved:
     """A fresh allowance."""
-    again = ready(fresh(goal, limits), event.at, "resume")
+    again = ready(fresh(attended(goal), limits), event.at, "resume")
     return Moved(again, "resumed", (ShowStatus(),))
 
 
@@ -211,7 +211,7 @@ def edited_parked(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
 
 def edited_blocked(goal: Goal, event: ObjectiveEdited, limits: Limits) -> Moved:
     """Another way may do: a fresh allowance."""
-    again = ready(_revised(fresh(goal, limits), event), event.at, "edit")
+    again = ready(_revised(fresh(attended(goal), limits), event), event.at, "edit")
     return Moved(again, "edit_opens", (ShowStatus(),))
 
 
@@ -261,6 +261,11 @@ def rest(goal: Goal, by: str, at: float, reason: str) -> Goal:
 def counted(goal: Goal, event: MessageReceived) -> Goal:
     """The goal with one message more."""
     return replace(goal, messages=goal.messages + 1, last_message_at=event.at)
+
+
+def attended(goal: Goal) -> Goal:
+    """The goal that rested as nobody was expected to approve a call: somebody is there now."""
+    return replace(goal, unattended=False) if goal.reason == "needs_approval" else goal
 
 
 def something_new(goal: Goal) -> Goal:

@@ -174,6 +174,9 @@ def turn_ended(goal: Goal, event: TurnEnded, limits: Limits) -> Moved:
         return _checkpointed(moved)
     if event.how in ("failed", "died"):
         return block(replace(ended, wait=None, decision=None), f"failed:{event.failed}")
+    if event.how == "needs_approval":
+        rests = replace(ended, wait=None, decision=None)
+        return _checkpointed(block(rests, "needs_approval", event.call))
     if goal.has_unread or goal.seen_revision < goal.revision:
         return _heard(ended, event)
     if ended.crossed:

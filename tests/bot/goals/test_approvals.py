@@ -5,9 +5,13 @@ import pytest
 from bot.errors import IllegalMove, Refused
 from bot.goals.events import (
     DecisionExpired,
+    Event,
+    MessageReceived,
     ObjectiveEdited,
     Paused,
+    ProfileSet,
     Resumed,
+    TurnEnded,
     TurnResumed,
     TurnStarted,
 )
@@ -17,7 +21,9 @@ from bot.goals.instructions import (
     Allow,
     CloseDecision,
     OpenDecision,
+    Post,
 )
+from bot.goals.limits import LIMITS
 from tests.bot.goals import lives
 from tests.bot.goals.lives import PIP, Life, allowed, asked
 
@@ -31,6 +37,13 @@ def test_an_approval_holds_the_hash_of_its_call_and_what_it_offers() -> None:
     assert OpenDecision(life.goal.decision) in life.last
 
 
+def stands_for(life: Life, decision: str) -> bool:
+    """Whether the last move gave the room what `decision` offered, for thirty days."""
+    given = [one for one in life.last if isinstance(one, Allow)]
+    until = life.journal[-1].event.at + LIMITS.permission_lasts_s
+    return given == [Allow(PIP, "ann", decision, until)]
+
+
 @pytest.mark.parametrize(
     ("scope", "grants", "stands"),
     [("once", (), False), ("goal", (PIP,), False), ("always", (PIP,), True)],
@@ -41,7 +54,7 @@ def test_a_yes_goes_as_far_as_it_says(
     life = lives.in_working().take(asked(), allowed(scope))
 
     assert life.goal.grants == grants
-    assert (Allow(PIP, "ann", "d") in life.last) == stands
+    assert stands_for(life, "d") == stands
     assert CloseDecision("d", "answered", "ann", "answer", scope) in life.last
     assert life.goal.state is State.WORKING
 
@@ -69,7 +82,7 @@ def test_what_is_allowed_already_is_not_allowed_twice() -> None:
     life.take(asked(id="d2"), allowed("always", "d2"))
 
     assert life.goal.grants == (PIP,)
-    assert Allow(PIP, "ann", "d2") in life.last
+    assert stands_for(life, "d2")
 
 
 def test_an_expired_approval_allows_nothing() -> None:
@@ -96,7 +109,7 @@ def test_an_approval_answered_at_rest_counts_when_it_goes_on(accepted: bool) -> 
 def test_an_approval_answered_always_at_rest_stands_at_once() -> None:
     life = lives.in_working().take(asked(), Paused("ann"), allowed("always"))
 
-    assert Allow(PIP, "ann", "d") in life.last
+    assert stands_for(life, "d")
 
 
 def test_an_edit_at_rest_withdraws_an_approval_and_not_one_that_was_answered() -> None:
@@ -131,3 +144,38 @@ def test_after_a_kill_the_turn_of_an_answered_approval_is_taken_up() -> None:
     life = lives.in_working().take(asked(), allowed(), TurnResumed())
 
     assert (life.goal.state, life.goal.turn) == (State.WORKING, 1)
+
+
+def test_a_goal_that_may_do_everything_by_now_gives_its_room_nothing() -> None:
+    life = lives.in_working().take(asked(), ProfileSet("ann", "full"), allowed("always"))
+
+    assert not [one for one in life.asked if isinstance(one, Allow)]
+    assert CloseDecision("d", "answered", "ann", "answer", "goal") in life.last
+
+
+def test_a_call_that_nobody_is_expected_to_approve_lets_the_goal_rest() -> None:
+    life = lives.in_working()
+
+    life.take(TurnEnded("needs_approval", call="call"))
+
+    assert (life.goal.state, life.goal.reason) == (State.BLOCKED, "needs_approval")
+    assert [one.content for one in life.last if isinstance(one, Post)] == ["call"]
+
+
+@pytest.mark.parametrize(
+    "wakes", [Resumed("ann"), MessageReceived("m", "ann", "hi"), ObjectiveEdited("ann", "other")]
+)
+def test_whoever_wakes_such_a_goal_attends_to_it(wakes: Event) -> None:
+    life = Life(unattended=True).take(TurnStarted())
+    life.take(TurnEnded("needs_approval", call="call"))
+
+    life.take(wakes)
+
+    assert not life.goal.unattended
+
+
+def test_any_other_stop_leaves_a_goal_unattended() -> None:
+    life = Life(unattended=True).take(TurnStarted())
+    life.take(TurnEnded("failed", failed="refusal"), Resumed("ann"))
+
+    assert life.goal.unattended
