@@ -1,15 +1,13 @@
 """
 How a room's server is reached: a program in its own folder, or an address with a secret in a header.
 
-Rule 1: a secret goes to the hosts that it is bound to, over an encrypted connection or to a host that the
-        operator vouches for, and into no message.
-Rule 2: each goal's program has a folder of its own; the server's folder itself is shared by none.
+Rule: a secret goes to the hosts that it is bound to, over an encrypted connection or to a host that the
+operator vouches for, and into no message.
 """
 
 import asyncio
 import importlib
 from collections.abc import Awaitable, Callable
-from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -47,7 +45,7 @@ class Reaching:
             return Peer(by_address(self._addresses, how.url, headers))
         if self._programs is None:
             raise Lost("no program is run here, as this machine has no working sandbox")
-        return Peer(by_command(self._programs, folder_name(session, server), how.command))
+        return Peer(by_command(self._programs, server.name, how.command))
 
     async def _headers(self, server: McpServer) -> dict[str, str]:
         how = server.how
@@ -75,10 +73,3 @@ def where(url: str) -> tuple[str, int, bool]:
         raise Lost("its address cannot be read") from error
     is_sealed = parts.scheme == "https"
     return host, port or (443 if is_sealed else 80), is_sealed
-
-
-def folder_name(session: str, server: McpServer) -> str:
-    """The folder of a goal's program."""
-    room = server.room
-    whole = repr((room.network, room.workspace, room.room, session))
-    return f"{server.name}-{sha256(whole.encode('utf-8', 'replace')).hexdigest()[:16]}"

@@ -10,9 +10,11 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from secrets import token_hex
 from typing import Final
 
 from adapters.sandbox import seccomp
@@ -70,11 +72,15 @@ class WalledPrograms:
         self._limits = limits or Limits()
         self._made: Wall | None = None
 
-    async def start(self, folder: str, command: Sequence[str]) -> Program:
+    async def sweep(self) -> None:
+        """Remove the folders that a process left which was killed. Only before anything is started."""
+        await asyncio.to_thread(shutil.rmtree, self._folders, ignore_errors=True)
+
+    async def start(self, name: str, command: Sequence[str]) -> Program:
         """As in the port."""
         if not command or any("\0" in word for word in command):
             raise NoSandbox("That is no command line. Give the program and its arguments.")
-        place = folder_of(self._folders, folder)
+        place = folder_of(self._folders, f"{name}-{token_hex(8)}")
         if tuple(command) in self._trusted:
             return await self._started([*self._launch({}), *command], place, ())
         files = synthesized_files()
@@ -137,15 +143,16 @@ class WalledPrograms:
                 start_new_session=True,
             )
         except OSError as error:
+            await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
             raise NoSandbox(f"A program cannot be started: {error.strerror}.") from error
-        return RunningProgram(process)
+        return RunningProgram(process, place)
 
 
 class RunningProgram:
     """Port Program."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
+    def __init__(self, process: asyncio.subprocess.Process, place: Path) -> None:
+        self._process, self._place = process, place
         self._told = bytearray()
         self._listening = asyncio.create_task(self._listen())
 
@@ -183,6 +190,7 @@ class RunningProgram:
         transport = getattr(self._process, "_transport", None)
         if transport is not None:
             transport.close()
+        await asyncio.to_thread(shutil.rmtree, self._place, ignore_errors=True)
 
     async def _listen(self) -> None:
         assert self._process.stderr is not None

@@ -1,8 +1,9 @@
 """
 Programs that run for long and are spoken to over their standard input and output: servers of tools.
 
-Rule 1: a program is a third party's: it sees the system read-only and a folder of its own, has no network,
-        and nothing of the bot's; one that the operator trusts by its whole command line runs as it is.
+Rule 1: a program is a third party's: it sees the system read-only and a folder of its own, which goes with it,
+        has no network, and nothing of the bot's; one that the operator trusts by its whole command line runs
+        as it is.
 Rule 2: whoever starts it ends it; when this process ends, however, so does the program with all it started.
 """
 
@@ -27,14 +28,14 @@ class Program(Protocol):
         """The end of what it wrote on standard error, as data."""
 
     async def end(self) -> None:
-        """Kill it and all that it started; idempotent."""
+        """Kill it and all that it started, and remove its folder; idempotent."""
 
 
 class Programs(Protocol):
     """Starts them."""
 
-    async def start(self, folder: str, command: Sequence[str]) -> Program:
-        """Run a command in the folder of that name, made if absent and kept.
+    async def start(self, name: str, command: Sequence[str]) -> Program:
+        """Run a command in a folder made for it; `name` is a part of the folder's.
 
         Raises:
             NoSandbox: it cannot be started; it is not run unconfined instead.

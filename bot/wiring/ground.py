@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, cast
 
 from adapters.clock import WallClock
+from adapters.mcp.toolbox import McpToolbox
 from adapters.store.open import Store, open_store
 from adapters.telemetry.logs import redact_with
 from bot.chat.facts import Manner
@@ -24,6 +25,7 @@ from bot.wiring.endpoint import open_model
 from bot.wiring.files import open_files
 from bot.wiring.folder import owned, prepare_folder
 from bot.wiring.keys import sealing_of
+from bot.wiring.mcp import open_mcp
 from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.operations import Watches, build_watches
 from bot.wiring.sandbox import discreet_sandbox, open_sandbox
@@ -74,6 +76,8 @@ class Ground:
     """The sandbox, as it is; `sandbox` is what tools are given."""
     sandbox: Sandbox | None
     files: Files
+    mcp: McpToolbox
+    """The tools of rooms' MCP servers."""
 
 
 async def open_ground(stack: AsyncExitStack, settings: Settings, around: Around) -> Ground:
@@ -95,6 +99,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, around: Around)
     learning = asyncio.create_task(claude.learn(), name="learning")
     stack.callback(learning.cancel)
     confined = await open_sandbox(stack, settings)
+    mcp = await open_mcp(stack, settings, store, redactor.text)
     return Ground(
         settings=settings,
         around=around,
@@ -112,6 +117,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, around: Around)
         confined=confined,
         sandbox=discreet_sandbox(around.sandbox(confined), redactor),
         files=open_files(settings),
+        mcp=mcp,
     )
 
 

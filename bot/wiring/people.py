@@ -25,6 +25,7 @@ from bot.ports.chat import Incoming, Place, Speaker
 from bot.ports.clock import Clock
 from bot.ports.doors import Claims
 from bot.ports.journal import Lease
+from bot.ports.mcp_servers import Looking
 from bot.ports.people import Members, Register, Subject
 from bot.ports.room_settings import RoomSettings
 from bot.settings import Settings
@@ -144,10 +145,11 @@ def build_desk(
     recall: Callable[[], Awaitable[None]],
     taken: Callable[[Incoming, Goal], None],
     withdraw: Callable[[str], Awaitable[None]],
+    looking: Looking | None = None,
 ) -> Desk:
     """What commands work with; `taken` is told of what counts for a goal.
 
-    `withdraw` is told of what is taken back.
+    `withdraw` is told of what is taken back; `looking` looks at servers of tools.
     """
     return Desk(
         inbox=store.inbox,
@@ -166,6 +168,8 @@ def build_desk(
         taken=taken,
         holds=store.holds,
         repositories=store.repositories,
+        mcp_servers=store.mcp_servers,
+        looking=looking,
         recall=recall,
         withdraw=withdraw,
     )

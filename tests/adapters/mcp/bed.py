@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from typing import Any
 from adapters.gateway.addresses import why_none
 from adapters.mcp.addresses import Addresses
 from adapters.mcp.pool import Pool
-from adapters.mcp.reaching import Reaching, folder_name
+from adapters.mcp.reaching import Reaching
 from adapters.mcp.toolbox import McpKit, McpToolbox
 from adapters.sandbox.programs import WalledPrograms
 from bot.goals.goal import Goal
@@ -64,7 +63,9 @@ class Bed:
         self.servers = MemoryServers()
         self.log = self.folder / "log"
         self.trusted = trusted_command(self.log)
-        programs = WalledPrograms(self.folder / "programs", trusted=[self.trusted])
+        programs = WalledPrograms(
+            self.folder / "programs", trusted=[self.trusted], shown=(str(ODD.parent),)
+        )
         reaching = Reaching(programs, Addresses(vouched(self.private), why_none), self._secret)
         self.pool = Pool(reaching, now=lambda: self.now)
         self.box = McpToolbox(self.servers, self.pool, redacted=self.redacted)
@@ -78,13 +79,8 @@ class Bed:
 
     async def odd(self, kind: str, name: str = "odd", *, looked_at: str = "good") -> McpServer:
         """A server that misbehaves, taken while it was well (`looked_at`)."""
-        for session in ("s1", "s2", "look.console.odd"):
-            server = McpServer(ROOM, name, How(("python3", "s.py", kind)))
-            place = self.folder / "programs" / folder_name(session, server)
-            place.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ODD, place / "s.py")
-        taken = await self.take(name, How(("python3", "s.py", looked_at)))
-        server = replace(taken, how=How(("python3", "s.py", kind)))
+        taken = await self.take(name, How(("python3", str(ODD), looked_at)))
+        server = replace(taken, how=How(("python3", str(ODD), kind)))
         await self.servers.put(server)
         return server
 

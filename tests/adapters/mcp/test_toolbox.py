@@ -235,3 +235,4 @@ async def test_when_all_is_closed_no_program_is_left(bed: Bed) -> None:
 
     left = [one for one in mine.children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE]
     assert not [one for one in left if "mcp_server" in " ".join(one.cmdline())]
+    assert list((bed.folder / "programs").iterdir()) == []
