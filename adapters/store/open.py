@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from adapters.store.attachments import StoreAttachments
 from adapters.store.checkpoints import StoreCheckpoints
@@ -126,27 +126,34 @@ async def open_store(
             spending=StoreSpending(writer, readers, limits, guard, clock.now),
             secrets=StoreSecrets(writer, readers, sealing),
             figures=StoreFigures(readers, clock.now),
-            people=StorePeople(writer, readers),
-            doors=StoreDoors(writer, readers),
-            positions=StorePositions(writer, readers),
-            attachments=StoreAttachments(readers),
-            checkpoints=StoreCheckpoints(writer, readers),
             installs=StoreInstalls(writer, readers, sealing),
-            ways_back=StoreWaysBack(writer, readers),
-            mcp_servers=StoreMcpServers(writer, readers),
             holds=StoreHolds(writer, readers, journal.apply),
             incidents=StoreIncidents(writer, readers),
             forgetting=StoreForgetting(writer, readers),
             retention=StoreRetention(writer, readers),
             scrub=StoreScrub(writer),
             restores=StoreRestores(readers),
-            repositories=StoreRepositories(writer, readers),
             secret_uses=StoreSecretUses(writer, readers, sealing),
             version=StoreVersion(readers),
             writer=writer,
             commits=timed.commits,
             hurry=hurry,
+            **_plain_ports(writer, readers),
         )
+
+
+def _plain_ports(writer: Writer, readers: Readers) -> dict[str, Any]:
+    """Ports that stand on nothing but the database."""
+    return {
+        "attachments": StoreAttachments(readers),
+        "checkpoints": StoreCheckpoints(writer, readers),
+        "doors": StoreDoors(writer, readers),
+        "mcp_servers": StoreMcpServers(writer, readers),
+        "people": StorePeople(writer, readers),
+        "positions": StorePositions(writer, readers),
+        "repositories": StoreRepositories(writer, readers),
+        "ways_back": StoreWaysBack(writer, readers),
+    }
 
 
 def is_shared(url: str) -> bool:
