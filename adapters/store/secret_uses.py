@@ -40,7 +40,7 @@ _OF: Final = (
     .order_by(_U.c.name)
 )
 _ROOMS_WITH: Final = select(_U.c.room).where(_U.c.name == bindparam("of_name"))
-_KEPT: Final = select(_SE.c.name).where(_SE.c.kind == "secret", _SE.c.name == bindparam("of_name"))
+_KEPT: Final = select(_SE.c.hosts).where(_SE.c.kind == "secret", _SE.c.name == bindparam("of_name"))
 _PUT: Final = queries.upsert(
     queries.into(_U), ("room", "name"), "mode", "variable", "set_by", "set_at"
 )
@@ -89,13 +89,15 @@ class StoreSecretUses:
 
         return await self._readers.do(query)
 
-    async def is_elsewhere(self, room: Place, name: str) -> bool:
+    async def elsewhere(self, room: Place, name: str) -> tuple[str, ...] | None:
         """As in the port."""
 
-        def query(reader: Reader) -> bool:
-            is_kept = reader.one(_KEPT, of_name=name) is not None
+        def query(reader: Reader) -> tuple[str, ...] | None:
+            kept = reader.one(_KEPT, of_name=name)
             rooms = {row[0] for row in reader.all(_ROOMS_WITH, of_name=name)}
-            return is_kept and rooms != {find_room(reader, room)}
+            if kept is None or rooms == {find_room(reader, room)}:
+                return None
+            return tuple(json.loads(kept[0]))
 
         return await self._readers.do(query)
 

@@ -56,8 +56,11 @@ class SecretUses(Protocol):
         Of a secret that is no longer kept there is none.
         """
 
-    async def is_elsewhere(self, room: Place, name: str) -> bool:
-        """Whether a secret of that name is kept which is not this room's alone: others have it, or nobody yet."""
+    async def elsewhere(self, room: Place, name: str) -> tuple[str, ...] | None:
+        """The hosts of a secret of that name that is not this room's alone: others have it, or nobody yet.
+
+        None: there is none, or it is this room's alone.
+        """
 
     async def keep(
         self, room: Place, secret: InUse, value: Value, *, by: str, answer: Answer = NOTHING

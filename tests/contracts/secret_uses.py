@@ -73,16 +73,16 @@ class SecretUsesContract:
             await bed.secrets.get("secret", "TOKEN")
 
     async def test_a_name_that_others_have_is_known(self, bed: Bed) -> None:
-        assert not await bed.secret_uses.is_elsewhere(HERE, "TOKEN")
+        assert await bed.secret_uses.elsewhere(HERE, "TOKEN") is None
         await bed.secret_uses.keep(HERE, TOKEN, FIRST, by="p1")
-        assert not await bed.secret_uses.is_elsewhere(HERE, "TOKEN")
-        assert await bed.secret_uses.is_elsewhere(THERE, "TOKEN")
+        assert await bed.secret_uses.elsewhere(HERE, "TOKEN") is None
+        assert await bed.secret_uses.elsewhere(THERE, "TOKEN") == TOKEN.hosts
 
         await bed.secret_uses.keep(THERE, TOKEN, Value(), by="p1")
         await bed.secrets.put("secret", "OPERATORS", "a-value")
 
-        assert await bed.secret_uses.is_elsewhere(HERE, "TOKEN")
-        assert await bed.secret_uses.is_elsewhere(HERE, "OPERATORS")
+        assert await bed.secret_uses.elsewhere(HERE, "TOKEN") == TOKEN.hosts
+        assert await bed.secret_uses.elsewhere(HERE, "OPERATORS") == ()
 
     async def test_what_is_no_longer_kept_is_no_ones(self, bed: Bed) -> None:
         await bed.secret_uses.keep(HERE, TOKEN, FIRST, by="p1")

@@ -35,10 +35,10 @@ class MemorySecretUses:
             if name in hosts
         )
 
-    async def is_elsewhere(self, room: Place, name: str) -> bool:
-        """Whether others have it, or nobody."""
-        is_kept = any(one.name == name for one in await self._secrets.names())
-        return is_kept and self._rooms_with(name) != {_name(room)}
+    async def elsewhere(self, room: Place, name: str) -> tuple[str, ...] | None:
+        """Its hosts where others have it, or nobody."""
+        kept = {one.name: one.hosts for one in await self._secrets.names()}
+        return kept.get(name) if self._rooms_with(name) != {_name(room)} else None
 
     async def keep(
         self, room: Place, secret: InUse, value: Value, *, by: str, answer: Answer = NOTHING
