@@ -17,7 +17,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from adapters.sandbox import lines, seccomp
+from adapters.sandbox import cgroups, lines, seccomp
+from adapters.sandbox.cgroups import Groups
 from adapters.sandbox.channel import Channel
 from adapters.sandbox.confinement import Python, Wall, in_memory, synthesized_files
 from adapters.sandbox.inside.limits import Limits
@@ -61,6 +62,7 @@ class Bubblewrap:
         self._pool = Pool(max_sessions)
         self._resting = Resting(rest_s)
         self._wall: Wall | None = None
+        self._groups: Groups | None = None
         self._filter: bytes | None = None
 
     @property
@@ -77,6 +79,11 @@ class Bubblewrap:
     def has_filter(self) -> bool:
         """True when system calls are filtered too; known after the first check or open."""
         return self._filter is not None
+
+    @property
+    def has_groups(self) -> bool:
+        """True when memory and processes are limited for a session as a whole; known as `has_filter`."""
+        return self._groups is not None
 
     async def check(self) -> None:
         """As in the port: a command is run confined, in a workspace that is thrown away."""
@@ -133,15 +140,24 @@ class Bubblewrap:
         return session
 
     async def _start(self, wall: Wall, folder: str, access: Access, line: Line | None) -> Channel:
+        group = self._groups.make(self._limits) if self._groups else None
         files = synthesized_files()
         filter_fd = in_memory(self._filter) if self._filter else None
         fds = [*files.values(), *([] if filter_fd is None else [filter_fd])]
         try:
             channel = await Channel.start(
-                wall.arguments(folder, access, files, filter_fd, line.socket if line else None),
+                wall.arguments(
+                    folder,
+                    access,
+                    files,
+                    filter_fd,
+                    line.socket if line else None,
+                    group.doors if group else (),
+                ),
                 heartbeat_s=self._limits.heartbeat_s,
                 pass_fds=fds,
                 explain=_explained,
+                group=group,
             )
         finally:
             for fd in fds:
@@ -156,6 +172,9 @@ class Bubblewrap:
             # Its compiled form is left beside the source, which the sandbox sees read-only.
             importlib.import_module("adapters.sandbox.inside.server")
             self._filter = seccomp.program()
+            self._groups = cgroups.find()
+            if self._groups is not None:
+                self._groups.sweep()
             self._wall = Wall(
                 bwrap=bwrap,
                 python=self._python,

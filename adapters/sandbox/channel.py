@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from adapters.sandbox.cgroups import Group
 from adapters.sandbox.inside.link import NEWS
 from bot.errors import NoSandbox
 
@@ -40,6 +41,7 @@ class Channel(asyncio.Protocol):
         self._waiting_for = 0
         self._beat: asyncio.TimerHandle | None = None
         self._lost = asyncio.Event()
+        self.group: Group | None = None
         self.news: Callable[[dict[str, Any]], None] = lambda frame: None
         """Takes what the server tells without being asked."""
 
@@ -53,15 +55,18 @@ class Channel(asyncio.Protocol):
         environment: dict[str, str] | None = None,
         cwd: str = "/",
         explain: Callable[[str], str] = str,
+        group: Group | None = None,
     ) -> "Channel":
         """Start the process and wait until its server is ready.
 
+        `group` is the control group that it enters, which goes with it.
         `explain` turns what it printed before it failed into a sentence with a mend.
 
         Raises:
             NoSandbox: it did not start.
         """
         channel = cls(heartbeat_s)
+        channel.group = group
         log = os.memfd_create("log")
         ours, theirs = socket.socketpair()
         try:
@@ -181,6 +186,8 @@ class Channel(asyncio.Protocol):
             if process.poll() is None:
                 process.kill()
                 process.wait()
+            if self.group is not None:
+                self.group.remove()
 
     def _send(self, frame: dict[str, Any]) -> None:
         assert self._transport is not None

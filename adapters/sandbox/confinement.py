@@ -9,7 +9,7 @@ Rule 3: the environment is made new; nothing of the bot's is passed on.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,9 +51,14 @@ _FILES = {
 }
 
 
-_RAISE = 'echo 900 2>/dev/null >/proc/self/oom_score_adj; exec "$@"'
-_FIRST_TO_GO = ("/bin/sh", "-c", _RAISE, "sh")
-"""When memory runs out the kernel ends what is in the sandbox before it ends the bot."""
+_RAISE = "echo 900 2>/dev/null >/proc/self/oom_score_adj; "
+_ENTER = 'while [ "$1" != -- ]; do echo $$ 2>/dev/null >"$1"; shift; done; shift; exec "$@"'
+
+
+def first_to_go(doors: Sequence[str] = ()) -> list[str]:
+    """What is put before a command: when memory runs out the kernel ends what is in the sandbox before
+    it ends the bot. `doors` are those of the control group that it enters."""
+    return ["/bin/sh", "-c", _RAISE + _ENTER, "sh", *doors, "--"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +88,12 @@ class Wall:
         files: Mapping[str, int],
         filter_fd: int | None,
         proxy: str | None = None,
+        doors: Sequence[str] = (),
     ) -> list[str]:
         """The command line: `files` are descriptors by place, `filter_fd` a seccomp program, `proxy`
-        the socket of the way out."""
+        the socket of the way out, `doors` those of a control group."""
         command = [
-            *_FIRST_TO_GO,
+            *first_to_go(doors),
             self.bwrap,
             *self._namespaces(),
             *self._environment(),

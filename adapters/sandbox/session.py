@@ -17,7 +17,7 @@ from typing import Any
 
 from adapters.sandbox.channel import Channel, Gone
 from adapters.sandbox.inside.background import RUNNING
-from adapters.sandbox.inside.limits import Limits
+from adapters.sandbox.inside.limits import MIB, Limits
 from adapters.sandbox.trees import ConfinedTree
 from bot.errors import BadInput, NoSandbox
 from bot.ports.sandbox import Outcome
@@ -32,6 +32,7 @@ _PIECE_BYTES = 1024 * 1024
 _NOTES_CHARS = 4_000
 """What the server's notes may add to an output at its limit."""
 _BACKGROUND = 64
+_RUNNING_TOOLS = ("bash", "poll", "kill")
 _RESTARTED = "[The shell was started anew: its directory and variables are not those from before.]"
 
 
@@ -98,6 +99,7 @@ class ConfinedSession:
         self._lost_shell = False
         self._is_closed = False
         self._background: dict[str, str] = {}
+        self._kills = 0
 
     async def begin(self) -> None:
         """Start the process now, so that a sandbox that does not work shows at once.
@@ -241,12 +243,24 @@ class ConfinedSession:
                 channel = await self._open()
                 self._calls += 1
                 try:
-                    return await channel.call(self._calls, frame, timeout_s + _GRACE_S)
+                    answer = await channel.call(self._calls, frame, timeout_s + _GRACE_S)
+                    return self._with_memory(channel, tool, answer)
                 finally:
                     if not channel.is_alive:
                         await self.give_up()
         finally:
             self._pool.look_again()
+
+    def _with_memory(self, channel: Channel, tool: str, answer: dict[str, Any]) -> dict[str, Any]:
+        """The answer, with a note where the kernel has ended something for its use of memory."""
+        if channel.group is None or tool not in _RUNNING_TOOLS:
+            return answer
+        kills, self._kills = self._kills, channel.group.kills()
+        if self._kills <= kills:
+            return answer
+        most = self._limits.memory_bytes // MIB
+        note = f"[What ran used more than {most} MiB of memory together, so a process was ended.]"
+        return {**answer, "text": f"{answer.get('text', '')}\n{note}"}
 
     async def _open(self) -> Channel:
         if self._is_closed:
@@ -263,6 +277,7 @@ class ConfinedSession:
             self._pool.leave(self)
             raise
         self._channel.news = self._heard
+        self._kills = 0
         return self._channel
 
     def _heard(self, frame: Mapping[str, Any]) -> None:

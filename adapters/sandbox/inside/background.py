@@ -24,6 +24,7 @@ from adapters.sandbox.inside.processes import Family
 from adapters.sandbox.inside.room import Room
 from adapters.sandbox.inside.tail import Tail
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _TICK_S = 1.0
 _REMEMBERED = 32
@@ -106,9 +107,10 @@ class Background:
         one.mark = self._marks.make(one.id, command)
         one.output, theirs = os.pipe2(os.O_CLOEXEC)
         one.status, told = os.pipe2(os.O_CLOEXEC)
+        server = os.getpid()
         one.keeper = os.fork()
         if one.keeper == 0:
-            self._keep(command, theirs, told)
+            self._keep(command, theirs, told, server)
         os.close(theirs)
         os.close(told)
         for fd in (one.output, one.status):
@@ -169,7 +171,8 @@ class Background:
             self._guard(now)
 
     def settle(self) -> None:
-        """Between two calls: end what has lost its keeper."""
+        """Between two calls: end what has lost its keeper, and bury the dead."""
+        self._family.reap({})
         if self._has_ownerless:
             self._has_ownerless = False
             self._family.end_rest()
@@ -244,13 +247,17 @@ class Background:
         for id in over[: max(0, len(self._known) - _REMEMBERED)]:
             del self._known[id]
 
-    def _keep(self, command: str, output: int, told: int) -> None:
+    def _keep(self, command: str, output: int, told: int, server: int) -> None:
         """The keeper's life: start the command, tell how it ended, wait to be ended itself."""
         try:
             os.setsid()
-            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            libc = ctypes.CDLL(None)
+            libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            _end_with(libc, server)
+            keeper = os.getpid()
             pid = os.fork()
             if pid == 0:
+                _end_with(libc, keeper)
                 self._launcher.become(command, "background", output)
             os.closerange(3, told)
             os.closerange(told + 1, _FDS)
@@ -263,6 +270,13 @@ class Background:
             signal.pause()
         finally:
             os._exit(1)
+
+
+def _end_with(libc: ctypes.CDLL, parent: int) -> None:
+    """End when the parent does, which may have been already."""
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _how(code: int | None) -> str:

@@ -57,9 +57,9 @@ class Link:
             BotGone: nothing was heard for the limit, or the socket is closed.
         """
         while not self._waiting:
+            beside.settle()
             ready = ready_of({self.fd, *beside.fds()}, beside.pause_s(self.left_s()))
             beside.look(ready)
-            beside.settle()
             if self.fd in ready:
                 self.take()
             self.check()

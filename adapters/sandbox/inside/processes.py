@@ -13,11 +13,14 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _DYING_S = 5.0
+_PATIENCE_S = 2.0
+"""How long those of one group are ended one by one before everything is."""
+_CROWD = 2_000
 
 
 def seclude() -> None:
@@ -68,15 +71,9 @@ class Family:
         if not self.keepers:
             return self.end_all()
         statuses: dict[int, int] = {}
-        give_up = time.monotonic() + _DYING_S
-        while time.monotonic() < give_up:
-            for pid in (rest := self.rest()):
-                _kill(pid)
-            self._reap(statuses)
-            if not rest:
-                return statuses
-            time.sleep(0.001)
-        return statuses | self.end_all()
+        is_done = _end(self.rest)
+        self.reap(statuses)
+        return statuses if is_done else statuses | self.end_all()
 
     def end_all(self) -> dict[int, int]:
         """Kill every process but the server and reap them; gives wait statuses by pid."""
@@ -84,29 +81,23 @@ class Family:
         give_up = time.monotonic() + _DYING_S
         while time.monotonic() < give_up:
             _kill_all()
-            if not self._reap(statuses):
+            if not self.reap(statuses):
                 break
             time.sleep(0.001)
         return statuses
 
     def end_group(self, keeper: int) -> bool:
         """Kill all below one keeper, then the keeper; false where something is left of it."""
-        give_up = time.monotonic() + _DYING_S
-        while time.monotonic() < give_up:
-            below = _below({keeper}, _parents()) - {keeper}
-            # A zombie is the keeper's to reap; it does nothing any more.
-            left = [pid for pid in below if not _is_dead(pid)]
-            for pid in left:
-                _kill(pid)
-            if not left:
-                _kill(keeper)
-                self.keepers.discard(keeper)
-                self._reap({})
-                return True
-            time.sleep(0.001)
-        return False
+        is_done = _end(lambda: _below({keeper}, _parents()) - {keeper})
+        if is_done:
+            _kill(keeper)
+            self.keepers.discard(keeper)
+            with contextlib.suppress(ChildProcessError):
+                # Nobody else's end is taken: a call may wait for it.
+                os.waitpid(keeper, 0)
+        return is_done
 
-    def _reap(self, statuses: dict[int, int]) -> bool:
+    def reap(self, statuses: dict[int, int]) -> bool:
         """Collect the dead; false when no child is left."""
         while True:
             try:
@@ -118,6 +109,29 @@ class Family:
             statuses[pid] = status
 
 
+def _end(find: Callable[[], Collection[int]]) -> bool:
+    """Stop all that `find` finds until there is nobody new, then kill them; false where some are left.
+
+    Who is stopped makes no others, and leaves others no room.
+    """
+    give_up = time.monotonic() + _PATIENCE_S
+    stopped: set[int] = set()
+    while time.monotonic() < give_up and (fresh := set(find()) - stopped):
+        for pid in fresh:
+            _kill(pid, signal.SIGSTOP)
+        stopped |= fresh
+        if len(stopped) > _CROWD:
+            return False
+    while time.monotonic() < give_up:
+        left = [pid for pid in find() if not _is_dead(pid)]
+        if not left:
+            return True
+        for pid in left:
+            _kill(pid)
+        time.sleep(0.001)
+    return False
+
+
 def _kill_all() -> None:
     if os.getpid() == 1:
         _kill(-1)
@@ -126,9 +140,9 @@ def _kill_all() -> None:
         _kill(pid)
 
 
-def _kill(pid: int) -> None:
+def _kill(pid: int, by: signal.Signals = signal.SIGKILL) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, by)
 
 
 def _everybody() -> Iterable[int]:

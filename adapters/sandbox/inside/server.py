@@ -109,17 +109,18 @@ class Server:
         raise Impossible(f"There is no tool {tool!r} in the sandbox.")
 
     def _command(self, call: int, tool: str, args: dict[str, Any], most_s: float) -> dict[str, Any]:
-        background = self._background
-        lost = background.lost()
-        if tool == "bash" and args.get("background"):
-            answer = self._begin(args)
-        elif tool == "bash":
-            answer = self._run(call, args, most_s)
-        else:
-            answer = self._poll(call, args, most_s) if tool == "poll" else self._kill(args)
-            found = tree.survey(self._root, self._limits)
-            answer["changed"] = found.signature != self._signature
-            self._signature = found.signature
+        lost = self._background.lost()
+        try:
+            if tool == "bash":
+                run = self._begin if args.get("background") else self._run
+                answer = run(call, args, most_s)
+            else:
+                answer = self._poll(call, args, most_s) if tool == "poll" else self._kill(args)
+                found = tree.survey(self._root, self._limits)
+                answer["changed"] = found.signature != self._signature
+                self._signature = found.signature
+        except Impossible as refusal:
+            answer = {"ok": False, "text": str(refusal)}
         if lost:
             gone = f"[Gone with the sandbox in which they ran: {', '.join(lost)}]"
             answer["text"] = f"{gone}\n{answer['text']}"
@@ -136,7 +137,7 @@ class Server:
             answer["text"] = "\n".join([answer["text"], *notes])
         return answer
 
-    def _begin(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, call: int, args: dict[str, Any], most_s: float) -> dict[str, Any]:
         self._signature = tree.survey(self._root, self._limits).signature
         one = self._background.start(args["command"])
         self._writer.surveyed(None)

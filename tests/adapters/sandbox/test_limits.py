@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from adapters.sandbox import cgroups
 from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.sandbox.inside.limits import MIB, Limits
 from adapters.sandbox.inside.tail import Tail, cut_middle
@@ -109,6 +110,40 @@ async def test_a_process_cannot_take_all_memory(session: Session) -> None:
 
     assert "MemoryError" in outcome.text
     assert "taken" not in outcome.text
+
+
+async def test_many_processes_cannot_take_all_memory_together(
+    sandbox: Bubblewrap, session: Session
+) -> None:
+    if not sandbox.has_groups:
+        pytest.skip("no control group can be made here")
+    program = "import time; x = bytearray(200 << 20); time.sleep(20)"
+
+    started = time.monotonic()
+    outcome = await bash(
+        session, f"for i in 1 2 3 4 5; do /usr/bin/python3 -c '{program}' & done; wait -n"
+    )
+    after = await bash(session, "echo on")
+
+    assert "more than 512 MiB of memory together" in outcome.text
+    assert time.monotonic() - started < 15
+    assert after.text == "on"
+
+
+async def test_a_control_group_goes_with_its_session(sandbox: Bubblewrap, folder: Path) -> None:
+    await sandbox.check()
+    groups = cgroups.find()
+    if groups is None:
+        pytest.skip("no control group can be made here")
+    before = set(groups.memory.glob("headway-*"))
+    session = await sandbox.open("G1", "workspace")
+    made = set(groups.memory.glob("headway-*")) - before
+
+    await bash(session, "(setsid sleep 60 &)")
+    await session.close()
+
+    assert made
+    assert not [group for group in made if group.exists()]
 
 
 async def test_a_crash_leaves_no_core(session: Session) -> None:
