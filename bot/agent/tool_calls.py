@@ -214,7 +214,7 @@ class ToolCalls:
         """Stage what a call gave, with the question that it asks of a person."""
         if isinstance(outcome, Asking) and outcome.ok:
             text = Content(outcome.question, "agent")
-            if text.hash not in self._record.goal.questions:
+            if outcome.kind == "review" or text.hash not in self._record.goal.questions:
                 asked = DecisionAsked(
                     self._ids(), outcome.kind, text.hash, use.id, call=outcome.call
                 )

@@ -40,7 +40,7 @@ def decision_answered(goal: Goal, event: DecisionAnswered, limits: Limits) -> Mo
     if decision.kind == "approval":
         told = _granted(told, decision, event)
         return Moved(same_turn(told, event.at), "approval_answered", (*closed, ShowStatus()))
-    told = replace(told, decision=None)
+    told = replace(told, decision=None, review=_reviewed(goal, decision, event))
     if decision.kind == "sign_off" and event.accepted and not goal.has_unread:
         signed = replace(told, state=State.AUDITING, due_at=event.at, reason="signed_off")
         return Moved(signed, "signed_off", (*closed, ShowStatus()))
@@ -57,6 +57,7 @@ def decision_answered_while_paused(goal: Goal, event: DecisionAnswered, limits: 
     decision = _open_decision(goal, event)
     answered = replace(decision, answered=True, accepted=event.accepted, edits=event.edits)
     stored = _granted(replace(goal, decision=answered), decision, event)
+    stored = replace(stored, review=_reviewed(goal, decision, event))
     return Moved(stored, "answer_stored", _closing(goal, decision, event, limits))
 
 
@@ -111,6 +112,13 @@ def _closing(
         return (closed,)
     until = event.at + limits.permission_lasts_s
     return (closed, Allow(decision.grant, event.by, decision.id, until))
+
+
+def _reviewed(goal: Goal, decision: Decision, event: DecisionAnswered) -> Decision | None:
+    """What is to be carried out before the next turn."""
+    if decision.kind != "review":
+        return goal.review
+    return replace(decision, answered=True, accepted=event.accepted)
 
 
 def _granted(goal: Goal, decision: Decision, event: DecisionAnswered) -> Goal:

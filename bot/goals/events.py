@@ -26,6 +26,7 @@ from bot.goals.call_events import CapReached as CapReached
 from bot.goals.goal import Wait
 from bot.goals.hand_events import GatesSet as GatesSet
 from bot.goals.hand_events import ProfileSet as ProfileSet
+from bot.goals.hand_events import ReviewSettled as ReviewSettled
 from bot.goals.hand_events import Rewound as Rewound
 from bot.goals.hand_events import WorkspaceRestored as WorkspaceRestored
 from bot.goals.hands import GateLine
@@ -353,6 +354,7 @@ Event = (
     | ProfileSet
     | GatesSet
     | Rewound
+    | ReviewSettled
     | WorkspaceRestored
 )
 
@@ -364,6 +366,6 @@ BOOKINGS = (CallSettled, CallReleased, CallLost)
 WORKERS = (
     TurnStarted, TurnResumed, CallStarted, CapReached, ToolStarted, ToolEnded, WaitAsked, NoteLeft,
     DecisionAsked, TasksPlanned, FileShared, Compacted, TurnEnded, GatesRan, Audited, AuditFailed,
-    WorkspaceRestored,
+    WorkspaceRestored, ReviewSettled,
 )  # fmt: skip
 """Written under a lease; the rest is written by people, timers and the store."""

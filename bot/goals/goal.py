@@ -78,7 +78,8 @@ class Decision:
     edits: bool = False
     """Of a plan that was answered: what is to be changed was said."""
     call: str = ""
-    """Of an approval: sha256 hex of the exact call, as `bot.tools.calls.call_hash` has it."""
+    """Of an approval: sha256 hex of the exact call, as `bot.tools.calls.call_hash` has it. Of a review: the
+    commit that it is about."""
     grant: Grant | None = None
     """Of an approval: what may be allowed for the goal or the room; None: this call alone."""
 
@@ -174,6 +175,8 @@ class Goal:
     """Content hash of the approved plan."""
     grants: tuple[Grant, ...] = ()
     """What people allowed for this goal beyond its profile."""
+    review: Decision | None = None
+    """A review that was answered, and whose answer is to be carried out before the next turn."""
     gates: tuple[GateLine, ...] = ()
     gates_made: int = 0
     failing: tuple[str, ...] = ()

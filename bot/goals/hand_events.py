@@ -25,6 +25,16 @@ class GatesSet:
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewSettled:
+    """What somebody answered to a review was carried out, or could not be: `content` tells."""
+
+    decision: str
+    content: str
+    ok: bool = True
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Rewound:
     """A person put it back to the checkpoint at journal entry `to_seq`: the goal as it was there.
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from bot.errors import IllegalMove, Refused
 from bot.goals.copying import replace
-from bot.goals.events import GatesSet, ProfileSet, Rewound, WorkspaceRestored
+from bot.goals.events import GatesSet, ProfileSet, ReviewSettled, Rewound, WorkspaceRestored
 from bot.goals.goal import Goal, State
 from bot.goals.instructions import DropPosts, ShowStatus, StopTurn
 from bot.goals.limits import Limits
@@ -67,9 +67,17 @@ def rewound(goal: Goal, event: Rewound, limits: Limits) -> Moved:
         wait=None,
         decision=None,
         aside=None,
+        review=None,
         restore=event.tree,
     )
     return Moved(back, "rewound", (*gone, StopTurn("stopped"), DropPosts(), ShowStatus()))
+
+
+def review_settled(goal: Goal, event: ReviewSettled, limits: Limits) -> Moved:
+    """The next turn may begin."""
+    if goal.review is None or goal.review.id != event.decision:
+        raise IllegalMove(f"Goal {goal.id} has no answer to review {event.decision} to carry out.")
+    return Moved(replace(goal, review=None), "review_settled")
 
 
 def workspace_restored(goal: Goal, event: WorkspaceRestored, limits: Limits) -> Moved:

@@ -52,6 +52,7 @@ from bot.goals.events import (
     Paused,
     ProfileSet,
     Resumed,
+    ReviewSettled,
     Rewound,
     RoomWasLost,
     Stopped,
@@ -93,6 +94,7 @@ _FINAL: Final[dict[type[Event], Rule]] = {
 _CELLS: Final[dict[State, dict[type[Event], Rule]]] = {
     State.READY: {
         TurnStarted: turn.turn_started,
+        ReviewSettled: hands.review_settled,
         TurnEnded: turn.turn_ended_elsewhere,
         ToolEnded: noted,
         MessageReceived: people.message_to_ready,

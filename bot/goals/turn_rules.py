@@ -126,9 +126,10 @@ def decision_asked(goal: Goal, event: DecisionAsked, limits: Limits) -> Moved:
     """An approval suspends the turn at once; any other question is kept until it ends."""
     if event.kind == "approval" and (goal.kind == "ask" or goal.wrapping_up):
         raise IllegalMove(f"Goal {goal.id} only looks in this turn: nobody is asked to allow more.")
-    if event.text in goal.questions and event.kind not in ("approval", "plan"):
+    if event.text in goal.questions and event.kind not in ("approval", "plan", "review"):
         raise IllegalMove(f"Goal {goal.id} has asked this already in revision {goal.revision}.")
-    of = {"call": event.call, "grant": event.grant} if event.kind == "approval" else {}
+    bound = event.kind in ("approval", "review")
+    of = {"call": event.call, "grant": event.grant} if bound else {}
     asked = new_decision(
         goal, event.kind, event.text, event.tool_use, event.at, limits, event.decision, **of
     )
@@ -252,7 +253,9 @@ def _is_spent(budget: Budget, ledger: Ledger, limits: Limits) -> bool:
 
 def _asked(goal: Goal, kept: Decision, at: float, limits: Limits) -> Moved:
     # Numbered and timed now: an approval may have come between the question and the turn's end.
-    asked = new_decision(goal, kept.kind, kept.text, kept.tool_use, at, limits, kept.id)
+    asked = new_decision(
+        goal, kept.kind, kept.text, kept.tool_use, at, limits, kept.id, call=kept.call
+    )
     return ask(goal, asked, at, "agent_asks")
 
 

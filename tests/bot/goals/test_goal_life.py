@@ -40,6 +40,7 @@ from bot.goals.events import (
     Paused,
     ProfileSet,
     Resumed,
+    ReviewSettled,
     Rewound,
     RoomWasLost,
     Stopped,
@@ -293,6 +294,10 @@ class Draws:
 
     def WorkspaceRestored(self) -> WorkspaceRestored:  # noqa: N802
         return WorkspaceRestored(self.goal.restore if self._is() else "another")
+
+    def ReviewSettled(self) -> ReviewSettled:  # noqa: N802
+        review = self.goal.review
+        return ReviewSettled(review.id if review and self._is() else "unknown", "h")
 
 
 class GoalLife(RuleBasedStateMachine):

@@ -32,6 +32,7 @@ from bot.goals.events import (
     Paused,
     ProfileSet,
     Resumed,
+    ReviewSettled,
     RoomWasLost,
     Stopped,
     TasksPlanned,
@@ -120,6 +121,7 @@ ROWS: Final[dict[str, Callable[[Life], Event]]] = {
     "gates": lambda life: GatesSet("ann", (GateLine(1, "h", "ann"),)),
     "rewind": lambda life: life.back_event(),
     "restored": lambda life: WorkspaceRestored("tree"),
+    "review done": lambda life: ReviewSettled("d", "h"),
 }
 
 EXPECTED: Final = """
@@ -167,6 +169,7 @@ profile       | =         | =         | =         | =         | =         | =   
 gates         | =         | =         | =         | =         | =         | =         | =            | =         | =              | =              | =              | =               | =               | =               | =               | =         | =            | !final    | !final
 rewind        | paused    | paused    | paused    | paused    | paused    | paused    | paused       | !slot     | paused         | paused         | paused         | =               | =               | =               | =               | paused    | =            | !final    | !final
 restored      | .         | .         | =         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
+review done   | .         | .         | .         | .         | .         | .         | .            | .         | .              | .              | .              | .               | .               | .               | .               | .         | .            | .         | .
 """
 """`=` stays, `.` is no move for a worker or timer, `!code` is refused to a person with that code."""
 
