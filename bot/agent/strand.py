@@ -28,6 +28,7 @@ from bot.goals.events import (
     MessageReceived,
     ObjectiveEdited,
     Resumed,
+    ReviewSettled,
     TasksPlanned,
     ToolEnded,
     ToolStarted,
@@ -119,6 +120,8 @@ class Strand:
                 self._note = note
             case AuditFailed():
                 self._note = ""
+            case ReviewSettled(content=content):
+                self._notes.append(Said(seq, prompts_checks.reviewed(), content))
             case GatesRan(failing=failing, report=report):
                 self._failing = (len(failing), report)
             case WaitFired(why=why):
