@@ -16,6 +16,7 @@ from bot.errors import IllegalMove, Refused
 from bot.goals import events as e
 from bot.goals import machine
 from bot.goals.goal import Goal, Wait
+from bot.goals.instructions import Checkpoint
 from bot.goals.limits import ASK_BUDGET, DEFAULT_BUDGET
 from bot.goals.money import Usage
 from bot.ports.journal import Line, content_hash
@@ -34,6 +35,8 @@ class Session:
     contents: dict[str, str] = field(default_factory=dict)
     goals: dict[str, Goal] = field(default_factory=dict)
     folds: dict[str, Transcript] = field(default_factory=dict)
+    points: list[tuple[int, Goal]] = field(default_factory=list)
+    """Checkpoints: their entries, and the goals as they were there."""
     count: int = 0
 
     def id(self, prefix: str) -> str:
@@ -79,6 +82,8 @@ class Session:
         self.goals[goal.id] = goal
         line = Line(goal.id, len(self.lines) + 1, machine.entry(before, event, moved))
         self.lines.append(line)
+        if any(isinstance(one, Checkpoint) for one in moved.instructions):
+            self.points.append((goal.seq, goal))
         for fold in self.folds.values():
             fold.feed(line)
 
@@ -259,6 +264,14 @@ def _open(session: Session, goal: str) -> None:
         session.open(session.draw(st.sampled_from(["ask", "ask", "goal"])))
 
 
+def _rewind(session: Session, goal: str) -> None:
+    points = [point for point in session.points if point[1].id == goal]
+    if points:
+        seq, point = session.draw(st.sampled_from(points))
+        session.apply(goal, e.Rewound("bob", seq, point, "empty"))
+        session.apply(goal, e.Resumed("ada"))
+
+
 _MOVES: dict[str, Callable[[Session, str], None]] = {
     "turn": _turn,
     "call": _call,
@@ -275,6 +288,7 @@ _MOVES: dict[str, Callable[[Session, str], None]] = {
     "compact": _compact,
     "distil": _distil,
     "open": _open,
+    "rewind": _rewind,
 }
 _USUAL = ("turn", "call", "tools", "call", "tools", "call", "end", "audit", "turn")
 

@@ -45,6 +45,9 @@ def test_what_a_person_said_is_told_exactly_once(session: Session) -> None:
     said = [session.contents.get(x.content, "") for x in own if isinstance(x, e.MessageReceived)]
     assume(not any(isinstance(event, e.Compacted) for event in own))
     assume(not session.folds[goal].own.open_call)
+    # What was taken back is told when the next turn begins.
+    turns = [place for place, event in enumerate(own) if isinstance(event, e.TurnStarted)]
+    assume(not any(isinstance(event, e.Rewound) for event in own[max(turns, default=0) :]))
 
     told = build(session.lines, session.contents, goal=goal)
 
@@ -91,7 +94,8 @@ def test_what_was_sent_once_stays_the_beginning_of_what_is_sent_later(session: S
         if line.goal == goal and line.entry.rule == "call_started"
         if isinstance(line.entry.event, e.CallStarted) and line.entry.event.role != "distil"
     ]
-    assume(not any(isinstance(line.entry.event, e.Compacted) for line in session.lines))
+    taken_back = (e.Compacted, e.Rewound)
+    assume(not any(isinstance(line.entry.event, taken_back) for line in session.lines))
 
     sent = [build(session.lines[:place], session.contents, goal=goal) for place in calls]
 
