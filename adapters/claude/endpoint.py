@@ -23,7 +23,7 @@ from adapters.claude.late import LateClient
 from adapters.claude.limiter import Limiter, Permit
 from adapters.claude.prices import PriceTable, bare_name
 from adapters.claude.sse import EventReader
-from adapters.claude.usage import uncounted, usage_of
+from adapters.claude.usage import searches_of, uncounted, usage_of
 from bot.errors import BadSettings, HeadwayError, ModelRefusesUs
 from bot.goals.money import Price
 from bot.ports.clock import Clock
@@ -357,6 +357,7 @@ def _reply(fold: Fold, request: ModelRequest, asked: str, request_id: str | None
         stop_details=fold.stop_details,
         service_tier=fold.usage.get("service_tier"),
         speed=fold.usage.get("speed"),
+        searches=searches_of(fold.usage),
         parts=parts,
     )
 

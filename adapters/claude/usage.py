@@ -45,6 +45,11 @@ def usage_of(
     return total, tuple(parts)
 
 
+def searches_of(raw: Json) -> int:
+    """The searches of the web in a reply's `usage` object, which cost beside their tokens."""
+    return _count(_object(raw, "server_tool_use"), "web_search_requests")
+
+
 def uncounted(usage: Usage, request: ModelRequest, blocks: Iterable[Json]) -> Usage:
     """What `usage` does not count of a reply to `request`: the prompt, or what was said."""
     blocks = tuple(blocks)

@@ -120,6 +120,49 @@ def server_tool_use(name: str, arguments: Block) -> Block:
     return {"type": "server_tool_use", "id": None, "name": name, "input": arguments}
 
 
+def searched(query: str, *pages: tuple[str, str]) -> tuple[Block, Block]:
+    """A search that the API itself made, with what it found: pairs of address and title."""
+    id = _server_id("search", query)
+    found = [
+        {
+            "type": "web_search_result", "url": url, "title": title, "page_age": None,
+            "encrypted_content": hashlib.sha256(url.encode()).hexdigest(),
+        }
+        for url, title in pages
+    ]  # fmt: skip
+    use = {"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": query}}
+    return use, {"type": "web_search_tool_result", "tool_use_id": id, "content": found}
+
+
+def fetched(url: str, words: str) -> tuple[Block, Block]:
+    """A page that the API itself fetched."""
+    id = _server_id("fetch", url)
+    source = {"type": "text", "media_type": "text/plain", "data": words}
+    page = {
+        "type": "web_fetch_result", "url": url, "retrieved_at": None,
+        "content": {"type": "document", "source": source, "title": None, "citations": None},
+    }  # fmt: skip
+    use = {"type": "server_tool_use", "id": id, "name": "web_fetch", "input": {"url": url}}
+    return use, {"type": "web_fetch_tool_result", "tool_use_id": id, "content": page}
+
+
+def ran_code(code: str, output: str) -> tuple[Block, Block]:
+    """Code that the API itself ran in its container."""
+    id = _server_id("code", code)
+    use = {
+        "type": "server_tool_use", "id": id, "name": "bash_code_execution", "input": {"command": code}
+    }  # fmt: skip
+    result = {
+        "type": "bash_code_execution_result", "stdout": output, "stderr": "", "return_code": 0,
+        "content": [],
+    }  # fmt: skip
+    return use, {
+        "type": "bash_code_execution_tool_result",
+        "tool_use_id": id,
+        "content": result,
+    }
+
+
 def compaction(summary: str | None) -> Block:
     """A compaction block; None is a compaction that failed."""
     return {"type": "compaction", "content": summary}
@@ -331,6 +374,10 @@ def rules(*lines: Rule) -> Script:
         return Fault(status=500, message="The rehearsed script has no rule for this request.")
 
     return script
+
+
+def _server_id(kind: str, of: str) -> str:
+    return f"srvtoolu_{hashlib.sha256(f'{kind} {of}'.encode()).hexdigest()[:20]}"
 
 
 def _call(use: Block, result: Block | None) -> Call:

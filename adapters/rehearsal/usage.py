@@ -96,7 +96,7 @@ def usage_of(prompt: Prompt, reply: Reply, output: int, *, beta: bool) -> Block:
         },
         "output_tokens": output,
         "output_tokens_details": {"thinking_tokens": _thinking_tokens(reply)},
-        "server_tool_use": None,
+        "server_tool_use": _server_tools(reply),
         "service_tier": "standard",
         "inference_geo": "not_available",
     }
@@ -116,6 +116,17 @@ def billed(usage: Block) -> dict[str, int]:
         totals["cache_read"] += entry.get("cache_read_input_tokens") or 0
         totals["output"] += entry.get("output_tokens") or 0
     return totals
+
+
+def _server_tools(reply: Reply) -> dict[str, int] | None:
+    """The requests that the API's own tools made."""
+    names = [block["name"] for block in reply.content if block["type"] == "server_tool_use"]
+    if not names or reply.stop_reason == "pause_turn":
+        return None
+    return {
+        "web_search_requests": names.count("web_search"),
+        "web_fetch_requests": names.count("web_fetch"),
+    }
 
 
 def _tokens(chars: int) -> int:

@@ -57,6 +57,20 @@ _BETA = frozenset(
     }
 )
 _SAMPLING = frozenset({"temperature", "top_p", "top_k"})
+_SERVER_TOOLS = {
+    "web_search": frozenset({"20250305", "20260209", "20260318"}),
+    "web_fetch": frozenset({"20250910", "20260209", "20260309", "20260318"}),
+    "code_execution": frozenset({"20250522", "20250825", "20260120", "20260521"}),
+}
+"""Tools that the API runs itself, with their versions (SDK, `tool_union_param`)."""
+_SERVER_FIELDS = frozenset(
+    {"type", "name", "allowed_callers", "cache_control", "defer_loading", "strict"}
+)
+_WEB_FIELDS = frozenset({"allowed_domains", "blocked_domains", "max_uses", "response_inclusion"})
+_FIELDS_OF = {
+    "web_search": _WEB_FIELDS | {"user_location"},
+    "web_fetch": _WEB_FIELDS | {"citations", "max_content_tokens", "url_sources", "use_cache"},
+}
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 _BETA_NAME = re.compile(r"[a-z0-9-]+-\d{4}-\d{2}-\d{2}\Z")
 # The models before 4.6 still take prefill, and have no compaction.
@@ -222,7 +236,7 @@ def _tool_name(place: int, tool: Any) -> str:
         raise Refused(f"tools.{place}: Input should be an object")
     kind = tool.get("type") or "custom"
     if kind != "custom":  # tools that the API defines: name fixed, no schema
-        return str(tool.get("name") or kind)
+        return _server_tool(place, kind, tool)
     for needed in ("name", "input_schema"):
         if needed not in tool:
             raise Refused(f"tools.{place}.custom.{needed}: Field required")
@@ -236,6 +250,32 @@ def _tool_name(place: int, tool: Any) -> str:
     if schema.get("type") != "object":
         raise Refused(f"tools.{place}.custom.input_schema.type: Input should be 'object'")
     return tool["name"]
+
+
+def _server_tool(place: int, kind: str, tool: Block) -> str:
+    """The name of a tool that the API defines, held against its type where that is known here."""
+    stem = next((name for name in _SERVER_TOOLS if kind.startswith(f"{name}_2")), None)
+    if stem is None:
+        return str(tool.get("name") or kind)
+    if kind.removeprefix(f"{stem}_") not in _SERVER_TOOLS[stem]:
+        raise Refused(
+            f"tools.{place}: Input tag '{kind}' found using 'type' does not match any of the "
+            "expected tags"
+        )
+    if tool.get("name") != stem:
+        raise Refused(f"tools.{place}.{kind}.name: Input should be '{stem}'")
+    for name in tool:
+        if name not in _SERVER_FIELDS | _FIELDS_OF.get(stem, frozenset()):
+            raise Refused(f"tools.{place}.{kind}.{name}: Extra inputs are not permitted")
+    if "allowed_domains" in tool and "blocked_domains" in tool:
+        raise Refused(f"tools.{place}.{kind}: only one of allowed_domains and blocked_domains")
+    for domain in tool.get("allowed_domains") or ():
+        if not isinstance(domain, str) or "://" in domain or not domain:
+            raise Refused(f"tools.{place}.{kind}.allowed_domains: '{domain}' is no domain")
+    uses = tool.get("max_uses", 1)
+    if type(uses) is not int or uses < 1:
+        raise Refused(f"tools.{place}.{kind}.max_uses: Input should be greater than 0")
+    return stem
 
 
 def _check_choice(choice: Any, tools: frozenset[str]) -> None:

@@ -21,6 +21,7 @@ from bot.goals.estimate import estimate_tokens
 from bot.goals.events import CallLost, CallReleased, CallRole, CallSettled, CallStarted
 from bot.ports.journal import Content
 from bot.ports.model import NOT_SENT, Json, Model, ModelReply, ModelRequest
+from bot.tools.endpoint import most_nano, most_tokens
 from bot.tools.table import tool_schemas
 
 
@@ -114,7 +115,8 @@ class Calls:
     async def _start(self, role: CallRole, request: ModelRequest) -> NoReply | None:
         record, strand = self._record, self._record.transcript.own
         call = self._ids()
-        prompt = self._prompt(request)
+        # What the endpoint's own tools bring is read like the prompt.
+        prompt = self._prompt(request) + most_tokens(request.tools)
         models = (request.model, *self._settings.fallback_models)
         speaks = role in ("agent", "wrap_up")
         record.stage(
@@ -123,7 +125,7 @@ class Calls:
                 role,
                 request.model,
                 prompt + request.max_tokens,
-                dearest(self._model, models, prompt, request.max_tokens),
+                dearest(self._model, models, prompt, request.max_tokens, most_nano(request.tools)),
                 messages=strand.carried_messages if speaks else 0,
                 revision=strand.carried_revision if speaks else 0,
                 active_s=round(self._active_s(), 3),

@@ -7,7 +7,7 @@ Rule 2: what a toolbox lacks or loses is a result for the agent, never an error 
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bot.agent.background import for_whom
@@ -18,13 +18,23 @@ from bot.agent.reach import Lines
 from bot.agent.record import Record
 from bot.errors import HeadwayError
 from bot.goals.goal import Goal, State
+from bot.goals.hands import Profile
 from bot.ports.chat import Place
+from bot.ports.model import Json
 from bot.ports.sandbox import Line, Outcome, Sandbox
 from bot.tools.table import offered
 from bot.tools.tool import Tool
 from bot.tools.toolbox import Kit, Toolbox
 
 log = logging.getLogger(__name__)
+
+Endpoints = Callable[[Place, Profile], tuple[Json, ...]]
+"""The tools that the model's endpoint runs itself, for a goal of that profile that lives there."""
+
+
+def no_endpoints(place: Place, profile: Profile) -> tuple[Json, ...]:
+    """None of them."""
+    return ()
 
 
 class Way:
@@ -46,8 +56,16 @@ class Outfit:
     """The tools of one turn, and what they work with."""
 
     def __init__(
-        self, record: Record, hands: Hands, way: Way, kits: Sequence[Kit], *, read_only: bool
+        self,
+        record: Record,
+        hands: Hands,
+        way: Way,
+        kits: Sequence[Kit],
+        *,
+        read_only: bool,
+        endpoints: tuple[Json, ...] = (),
     ) -> None:
+        """`endpoints`: the tools that the model's endpoint runs itself."""
         self._record, self.hands, self.way, self._kits = record, hands, way, kits
         own = offered(hands.are_on, read_only)
         self.tools: dict[str, Tool] = {tool.name: tool for tool in own}
@@ -59,7 +77,7 @@ class Outfit:
         further = tuple(self.tools[name].as_json() for name in self._kit_of)
         kind = record.goal.kind
         self.offer: Offer = offer(kind, tools_on=hands.are_on, read_only=read_only).with_tools(
-            further
+            (*further, *endpoints)
         )
 
     async def about(self, name: str, args: Mapping[str, Any]) -> str:
@@ -89,6 +107,7 @@ async def fit_out(
     rules: Rules,
     lines: Lines | None,
     toolboxes: Sequence[Toolbox],
+    endpoints: Endpoints = no_endpoints,
 ) -> Outfit:
     """What the goal's turn works with, as things stand."""
     goal = record.goal
@@ -99,7 +118,8 @@ async def fit_out(
     way = Way(None if read_only else lines, record, place)
     hands = Hands(sandbox, goal.session, "read_only" if looks else "workspace", line=way.line)
     kits = [await box.open(goal, place, read_only=read_only or goal.planning) for box in toolboxes]
-    return Outfit(record, hands, way, kits, read_only=read_only)
+    own = () if read_only else endpoints(place, law.profile)
+    return Outfit(record, hands, way, kits, read_only=read_only, endpoints=own)
 
 
 def wraps_up(goal: Goal) -> bool:

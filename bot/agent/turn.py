@@ -24,7 +24,7 @@ from bot.agent.calls import Calls, NoReply
 from bot.agent.cancellation import heed_cancellation
 from bot.agent.ending import ActiveTime, end, leave
 from bot.agent.filing import Filing, Shelves
-from bot.agent.outfit import Outfit, fit_out, wraps_up
+from bot.agent.outfit import Endpoints, Outfit, fit_out, no_endpoints, wraps_up
 from bot.agent.permits import NoRules, Permits, Rules
 from bot.agent.pieces import Replied
 from bot.agent.reach import Lines
@@ -74,9 +74,11 @@ class Turns:
         rules: Rules | None = None,
         lines: Lines | None = None,
         toolboxes: Sequence[Toolbox] = (),
+        endpoints: Endpoints = no_endpoints,
     ) -> None:
         """`on_now` is told what a goal does; `rules` of nobody: what holds by default."""
         self._rules, self._lines, self._toolboxes = rules or NoRules(), lines, toolboxes
+        self._endpoints = endpoints
         self._journal, self._model, self._sandbox = journal, model, sandbox
         self._shelves = shelves
         self._clock, self._limits, self._ids = clock, limits, ids
@@ -107,7 +109,9 @@ class Turns:
             record = Record(goal, self._journal, self._clock, self._limits)
         await record.attach(lease)
         erasures = remembered.erasures
-        outfit = await fit_out(record, self._sandbox, self._rules, self._lines, self._toolboxes)
+        outfit = await fit_out(
+            record, self._sandbox, self._rules, self._lines, self._toolboxes, self._endpoints
+        )
         try:
             await _Turn(self, record, outfit).run()
         finally:

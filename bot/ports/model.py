@@ -54,6 +54,8 @@ class ModelReply:
     """What the endpoint says about a refusal, if anything."""
     service_tier: str | None = None
     speed: str | None = None
+    searches: int = 0
+    """Searches of the web that the endpoint made, each with a price of its own."""
     parts: tuple[tuple[str, Usage], ...] = ()
     """`usage` by sampling iteration, each with the model that did it and so with its own price."""
 
