@@ -4,7 +4,7 @@ Turns and audits by the model that a goal's room is set to.
 Rule: a room that says nothing has the process's model, and costs nothing here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from secrets import token_hex
 from typing import Generic, Protocol, TypeVar
 
@@ -22,6 +22,8 @@ from bot.ports.model import Model
 from bot.ports.room_settings import RoomSettings
 from bot.ports.sandbox import Sandbox
 from bot.settings import Settings
+from bot.tools.toolbox import Toolbox
+from bot.wiring.endpoint_tools import endpoints_of
 
 
 class _Works(Protocol):
@@ -99,8 +101,11 @@ def build_turns(
     sandbox: Sandbox | None,
     allow_list: AllowList,
     files: Files,
+    *,
+    toolboxes: Sequence[Toolbox] = (),
 ) -> RoomTurns:
-    """The turns of a process."""
+    """The turns of a process; `toolboxes` give them further tools."""
+    endpoints = endpoints_of(settings, allow_list)
 
     def make(name: str) -> Turns:
         return Turns(
@@ -120,6 +125,8 @@ def build_turns(
             ),
             lambda goal, text: None,
             Shelves(files, store.attachments),
+            toolboxes=toolboxes,
+            endpoints=endpoints,
         )
 
     return RoomTurns(make, allow_list)

@@ -84,15 +84,16 @@ async def build_work(ground: Ground) -> Work:
     delivery = _delivery(ground, (console, *connected.chats), allow_list)
     departures = watch_owners(allow_list, store, ground.manner, delivery.notify)
     turns = build_turns(
-        settings, clock, store, ground.model, ground.sandbox, allow_list, ground.files
-    )
+        settings, clock, store, ground.model, ground.sandbox, allow_list, ground.files,
+        toolboxes=(ground.mcp,),
+    )  # fmt: skip
     gates = build_gates(ground, allow_list)
     audits = build_audits(settings, clock, store, ground.model, allow_list, gates)
     worker = _worker(ground, turns, audits, departures)
     shown = Shown(connected.signs, lambda: worker.busy, store.journal, allow_list, clock)
     desk = build_desk(
         settings, clock, store, worker.wake, delivery.notify, ground.manner, allow_list,
-        worker.recall, shown.acks.taken, withdrawing(settings),
+        worker.recall, shown.acks.taken, withdrawing(settings), ground.mcp,
     )  # fmt: skip
     intake = Intake(desk, allow_list.of, names.is_ours, ground.watches.operations)
     homes = build_homes(ground, desk, connected)
