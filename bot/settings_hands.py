@@ -53,6 +53,9 @@ class HandSettings(BaseSettings):
     gate_timeout_s: float = Field(
         default=300.0, gt=0, le=600, description="Seconds that one check of a goal may take."
     )
+    repository_mb: int = Field(
+        default=256, gt=0, le=4096, description="Megabytes that a repository's checkout is made of."
+    )
     ask_commands: tuple[str, ...] = Field(
         default=(),
         description="Beginnings of simple commands that take an approval (`git push`), but in `full`.",
