@@ -11,6 +11,7 @@ from adapters.console.shelf import Shelf
 from bot.agent.background import LOOK_S as LIVES_LOOK_S
 from bot.agent.background import Background
 from bot.agent.probe import SandboxProbe
+from bot.agent.reviews import Reviewed, Reviews
 from bot.chat.allow_list import AllowList
 from bot.chat.delivery import Delivery
 from bot.chat.departures import Departures
@@ -40,6 +41,7 @@ from bot.wiring.people import (
     watch_owners,
 )
 from bot.wiring.people_desk import PeopleDesk
+from bot.wiring.projects import build_projects
 from bot.wiring.secrets import LOOK_S, SecretDesk, with_secrets
 from bot.wiring.signs import Shown
 from bot.wiring.slack_app import only_install
@@ -83,13 +85,15 @@ async def build_work(ground: Ground) -> Work:
     await invite_admin(allow_list, store.doors, names.networks)
     delivery = _delivery(ground, (console, *connected.chats), allow_list)
     departures = watch_owners(allow_list, store, ground.manner, delivery.notify)
+    projects = build_projects(ground)
     turns = build_turns(
         settings, clock, store, ground.model, ground.sandbox, allow_list, ground.files,
-        toolboxes=(ground.mcp,),
+        toolboxes=(projects, ground.mcp),
     )  # fmt: skip
+    begins = Reviewed(turns, Reviews(projects, store.journal, allow_list), store.journal)
     gates = build_gates(ground, allow_list)
     audits = build_audits(settings, clock, store, ground.model, allow_list, gates)
-    worker = _worker(ground, turns, audits, departures)
+    worker = _worker(ground, begins, turns, audits, departures)
     shown = Shown(connected.signs, lambda: worker.busy, store.journal, allow_list, clock)
     desk = build_desk(
         settings, clock, store, worker.wake, delivery.notify, ground.manner, allow_list,
@@ -191,7 +195,13 @@ def _delivery(ground: Ground, chats: Sequence[Chat], allow_list: AllowList) -> D
     )
 
 
-def _worker(ground: Ground, turns: RoomTurns, audits: RoomAudits, departures: Departures) -> Worker:
+def _worker(
+    ground: Ground,
+    begins: Reviewed,
+    turns: RoomTurns,
+    audits: RoomAudits,
+    departures: Departures,
+) -> Worker:
     settings, store, clock = ground.settings, ground.store, ground.clock
     parked = Parked(store.journal, clock, settings.limits, SandboxProbe(ground.sandbox))
     return Worker(
@@ -199,7 +209,7 @@ def _worker(ground: Ground, turns: RoomTurns, audits: RoomAudits, departures: De
         journal=store.journal,
         leases=store.leases,
         runners={
-            State.READY: Entitled(turns, departures, store.journal),
+            State.READY: Entitled(begins, departures, store.journal),
             State.WORKING: turns,
             State.AUDITING: audits,
             State.WAITING: parked,
