@@ -20,6 +20,7 @@ from adapters.store.leases import LEASE_S, StoreLeases
 from adapters.store.mcp_servers import StoreMcpServers
 from adapters.store.outbox import StoreOutbox
 from adapters.store.people import StorePeople
+from adapters.store.permissions import StorePermissions
 from adapters.store.positions import StorePositions
 from adapters.store.readers import Readers, Source
 from adapters.store.records import StoreRecords
@@ -61,6 +62,7 @@ class Store:
     secrets: StoreSecrets
     figures: StoreFigures
     people: StorePeople
+    permissions: StorePermissions
     doors: StoreDoors
     positions: StorePositions
     attachments: StoreAttachments
@@ -150,6 +152,7 @@ def _plain_ports(writer: Writer, readers: Readers) -> dict[str, Any]:
         "doors": StoreDoors(writer, readers),
         "mcp_servers": StoreMcpServers(writer, readers),
         "people": StorePeople(writer, readers),
+        "permissions": StorePermissions(writer, readers),
         "positions": StorePositions(writer, readers),
         "repositories": StoreRepositories(writer, readers),
         "ways_back": StoreWaysBack(writer, readers),

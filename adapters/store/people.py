@@ -208,6 +208,7 @@ def _write_grant(
     tx.run(
         _ADD, id=f"a{token_hex(8)}", room=room, person=person, subject=word, kind=kind, role=role,
         rule="", given_by=given_by or None, given_at=tx.now(), expires_at=None,
+        uses=0,
     )  # fmt: skip
 
 

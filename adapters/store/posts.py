@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from adapters.store import codec, queries
+from adapters.store.standing import give
 from adapters.store.statements import Statement, Writes
 from bot.goals.events import ObjectiveEdited
 from bot.goals.goal import ACTIVE, Decision, Goal
@@ -90,8 +91,9 @@ def say(
             case DropPosts():
                 writes.add(queries.DROP_POSTS, of_goal=goal.id, state="superseded")
                 writes.add(queries.DROP_CARDS, of_goal=goal.id, state="superseded")
-            case Allow() | StopTurn():
-                # A standing permission is a row of `adapters.store.permissions`, which knows the room.
+            case Allow():
+                give(writes, goal, one, at)
+            case StopTurn():
                 pass
     has_ended = goal.is_final and before is not None and not before.is_final
     if isinstance(entry.event, ObjectiveEdited):

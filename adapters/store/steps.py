@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from adapters.store import queries
+from adapters.store.standing import count_uses
 from adapters.store.statements import Writes
 from bot.goals.events import (
     Audited,
@@ -66,6 +67,7 @@ def follow(writes: Writes, goal: Goal, entry: Entry) -> None:
                 _start(writes, goal, entry, "call", e.call, name=e.role, model=e.model)
         case ToolStarted() as e:
             _start(writes, goal, entry, "tool", e.tool_use, name=e.name, effects=e.effects)
+            count_uses(writes, e)
         case CallSettled() as e:
             _settle(writes, goal, entry, e)
         case CallReleased() as e:

@@ -23,6 +23,7 @@ from bot.goals.events import (
 )
 from bot.goals.goal import Goal
 from bot.goals.instructions import (
+    Allow,
     CloseDecision,
     DropPosts,
     Instruction,
@@ -48,6 +49,7 @@ from tests.doubles.guard import Guard, MemoryHolds, MemoryIncidents
 from tests.doubles.installs import MemoryInstalls, MemoryWaysBack
 from tests.doubles.mcp_servers import MemoryMcpServers
 from tests.doubles.people import MemoryDoors, MemoryPeople
+from tests.doubles.permissions import MemoryPermissions
 from tests.doubles.repositories import MemoryRepositories
 from tests.doubles.secret_uses import MemorySecretUses
 from tests.doubles.secrets import MemorySecrets, Unsealed
@@ -93,6 +95,8 @@ class MemoryStore:
         self.installs = MemoryInstalls(clock)
         self.ways_back = MemoryWaysBack(rows, clock, self.installs)
         self.mcp_servers = MemoryMcpServers(self, clock)
+        self.permissions = MemoryPermissions(self, clock)
+        self.journal.permissions = self.permissions
 
     def check(self, answer: Answer) -> None:
         """Raise IllegalMove where a message that is answered does not wait."""
@@ -120,6 +124,7 @@ class MemoryJournal:
         self._rows, self._clock, self._limits = rows, clock, limits
         self._checkpoints = checkpoints
         self._outbox, self._inbox = outbox, inbox
+        self.permissions: MemoryPermissions | None = None
 
     async def open(
         self,
@@ -233,6 +238,8 @@ class MemoryJournal:
         self._rows.goals[goal.id] = goal
         for entry in entries:
             self._rows.lines.append(Line(goal.id, len(self._rows.lines) + 1, entry))
+            if self.permissions is not None:
+                self.permissions.count(entry.event)
         for content in contents:
             self._rows.contents.setdefault((goal.session, content.hash), content)
 
@@ -266,6 +273,8 @@ class MemoryJournal:
                         self._outbox.add(key, "card", goal, one.how, one.answer)
                 case DropPosts():
                     self._outbox.drop(goal.id)
+                case Allow() if self.permissions is not None:
+                    self.permissions.give(goal, one, at)
                 case _:
                     pass
         open_one = goal.decision and decisions.get(goal.decision.id)

@@ -37,7 +37,11 @@ class Person(Table, table=True):
 
 
 class Grant(Table, table=True):
-    """A role, or a standing permission, of a person or a group; in one room or (None) in all."""
+    """A role of a person or a group, in one room or (None) in all; or a standing permission of a room.
+
+    Of a permission: `subject` is the decision that gave it, `person` who took it back, `uses` how many
+    calls ran because of it.
+    """
 
     __tablename__ = "grant"
 
@@ -51,6 +55,7 @@ class Grant(Table, table=True):
     given_by: str | None = Field(default=None, foreign_key="person.id")
     given_at: float
     expires_at: float | None = None
+    uses: int = 0
 
 
 class Claim(Table, table=True):

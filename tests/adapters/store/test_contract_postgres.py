@@ -23,6 +23,7 @@ from tests.contracts.leases import LeasesContract
 from tests.contracts.mail import InboxContract, OutboxContract
 from tests.contracts.mcp_servers import McpServersContract
 from tests.contracts.people import DoorsContract, PeopleContract
+from tests.contracts.permissions import PermissionsContract
 from tests.contracts.positions import PositionsContract
 from tests.contracts.repositories import RepositoriesContract
 from tests.contracts.room_moves import RoomMovesContract
@@ -100,6 +101,9 @@ class TestArrivals(ArrivalsContract): ...
 
 
 class TestPositions(PositionsContract): ...
+
+
+class TestPermissions(PermissionsContract): ...
 
 
 class TestBatch(BatchContract): ...

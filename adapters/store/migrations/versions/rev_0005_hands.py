@@ -12,6 +12,7 @@ def upgrade() -> None:
     for column in ("call", "scope"):
         op.add_column("decision", sa.Column(column, sa.String(), nullable=False, server_default=""))
     op.add_column("checkpoint", sa.Column("tasks", sa.Text(), nullable=False, server_default="[]"))
+    op.add_column("grant", sa.Column("uses", sa.Integer(), nullable=False, server_default="0"))
     op.create_table(
         "mcp_server",
         sa.Column("room", sa.String(), nullable=False),
