@@ -26,8 +26,9 @@ from bot.errors import Refused
 from bot.goals import instructions
 from bot.goals.events import Event, Rewound
 from bot.goals.goal import Goal
-from bot.ports.checkpoints import Artifact, Checkpoint
-from bot.ports.journal import Content, Unit
+from bot.ports.artifacts import Artifact
+from bot.ports.checkpoints import Checkpoint
+from bot.ports.journal import Content, Task, Unit
 from bot.ports.snapshots import EMPTY
 
 _K, _G, _E, _O, _T = (
@@ -59,6 +60,14 @@ _TASKS: Final = (
     select(_T.c.title, _T.c.state, _T.c.evidence)
     .where(_T.c.goal == bindparam("of_goal"))
     .order_by(_T.c.position)
+)
+_TEXTS: Final = (
+    select(_C.c.hash, _C.c.text)
+    .join(_G, _G.c.session == _C.c.session)
+    .where(
+        _G.c.id == bindparam("of_goal"),
+        _C.c.hash.in_((bindparam("of_one"), bindparam("of_other"))),
+    )
 )
 _POSTED: Final = select(func.count()).where(
     _O.c.goal == bindparam("of_goal"),
@@ -111,6 +120,24 @@ class StoreCheckpoints:
             Checkpoint(number, goal, seq, turn, at, tree, codec.load_goal(data), kind in ANSWERS)
             for number, (seq, turn, at, tree, data, kind) in enumerate(rows, 1)
         )
+
+    async def tasks(self, goal: str, seq: int) -> tuple[Task, ...]:
+        """The list of tasks that there was at that checkpoint."""
+
+        def query(reader: Reader) -> tuple[Task, ...]:
+            row = reader.one(_AT, of_goal=goal, of_seq=seq)
+            kept = json.loads(row[2]) if row is not None else []
+            texts = {
+                hash: text
+                for title, _, evidence in kept
+                for hash, text in reader.all(_TEXTS, of_goal=goal, of_one=title, of_other=evidence)
+            }
+            return tuple(
+                Task(texts.get(title) or "", state, texts.get(evidence) or "")
+                for title, state, evidence in kept
+            )
+
+        return await self._readers.do(query)
 
     async def latest(self, session: str) -> str | None:
         """The tree of the workspace's last checkpoint."""

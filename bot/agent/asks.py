@@ -19,6 +19,7 @@ from bot.goals.events import DecisionAsked, FileShared, NoteLeft, TasksPlanned, 
 from bot.goals.goal import Wait
 from bot.goals.limits import Limits
 from bot.ports import question
+from bot.ports.artifacts import Artifact
 from bot.ports.clock import Clock
 from bot.ports.journal import Content, Journal, Task
 from bot.tools.ask_person import ask
@@ -191,7 +192,9 @@ class Asks:
         caption = Content(str(args.get("caption", "")).strip(), "agent")
         contents = (caption,) if caption.text else ()
         shared = FileShared(file.hash, caption.hash if contents else "")
-        self._record.stage(shared, contents=contents, files=(file,))
+        path = str(args["path"])
+        made = Artifact(path, file.hash, file.size, file.media_type, "shared")
+        self._record.stage(shared, contents=contents, files=(file,), artifacts=(made,))
         return True, told(file)
 
 

@@ -1,7 +1,10 @@
 """How a turn ends: what it writes last, and how long it has worked."""
 
+from bot.agent.keeping import Keeping, Taken
 from bot.agent.record import Record
 from bot.agent.replies import final_reply, is_compaction
+from typing import Final
+
 from bot.goals.events import Ended, TurnEnded
 from bot.goals.goal import State
 from bot.ports.clock import Clock
@@ -26,16 +29,28 @@ class ActiveTime:
         return self._active_s
 
 
+_CHECKPOINTED: Final = frozenset({"done", "stopped", "budget"})
+"""Ends after which a goal can be put back to the turn's."""
+
+
 async def end(
-    record: Record, how: Ended, active: ActiveTime, *, failed: str = "", call: str = ""
+    record: Record,
+    how: Ended,
+    active: ActiveTime,
+    keeping: Keeping,
+    *,
+    failed: str = "",
+    call: str = "",
 ) -> None:
-    """End the turn, with what it replied. Raises as the journal.
+    """End the turn, with what it replied, and keep its workspace. Raises as the journal.
 
     Args:
         failed: the class of failure.
         call: of `needs_approval`: the content hash of the call.
     """
-    strand = record.transcript.own
+    goal, strand = record.goal, record.transcript.own
+    is_point = how in _CHECKPOINTED and goal.kind == "goal" and not goal.wrapping_up
+    taken = await keeping.taken() if is_point else Taken()
     last = strand.last
     text = final_reply(record) if how == "done" else ""
     reply = Content(text, "agent")
@@ -45,11 +60,14 @@ async def end(
             reply=reply.hash if text else "",
             failed=failed,
             compacted=how == "done" and last is not None and is_compaction(record, last),
-            progress=strand.has_progress,
+            progress=strand.has_progress or bool(taken.artifacts),
+            unkept=taken.unkept,
             active_s=active(),
             call=call,
         ),
         contents=(reply,) if text else (),
+        tree=taken.tree,
+        artifacts=taken.artifacts,
     )
     await record.commit()
 

@@ -39,6 +39,11 @@ class Filing:
         self._shelves, self._hands = shelves, hands
         self._placed: set[str] = set()
 
+    @property
+    def has_placed(self) -> bool:
+        """Something was put into the workspace."""
+        return bool(self._placed)
+
     async def place(self, session: str, texts: Iterable[str]) -> str:
         """Put the files there of which these texts tell; returns what the agent has to know besides."""
         paths = [path for text in texts for path in paths_in(text) if path not in self._placed]

@@ -13,6 +13,7 @@ from typing import Any
 
 from bot.errors import NoSandbox
 from bot.ports.sandbox import Access, Line, Outcome, Sandbox, Session
+from bot.ports.snapshots import Restored, Snapshots
 
 GRACE_S = 5.0
 """A command's own limit ends it before the call's."""
@@ -47,6 +48,11 @@ class Hands:
     def are_on(self) -> bool:
         """There is a sandbox."""
         return self._sandbox is not None
+
+    @property
+    def were_used(self) -> bool:
+        """A session was opened."""
+        return self._session is not None or bool(self._further)
 
     async def call(
         self, tool: str, args: Mapping[str, Any], *, timeout_s: float, access: Access | None = None
@@ -101,6 +107,21 @@ class Hands:
         """The bytes of a file of the workspace. Raises as `Session.take`."""
         async for piece in (await self._opened()).take(path, most=most):
             yield piece
+
+    async def keep(self, snapshots: Snapshots, before: str) -> str:
+        """Keep the workspace as it is now. Raises as `Snapshots.take`."""
+        return await snapshots.take(await self._opened(), before=before)
+
+    async def put_back(self, snapshots: Snapshots, tree: str) -> Restored:
+        """Make the workspace what it was, when nothing runs in it. Raises as `Snapshots.restore`."""
+        if self._sandbox is None:
+            raise _absent()
+        await self.close()
+        session = await self._sandbox.open(self._workspace, "workspace")
+        try:
+            return await snapshots.restore(session, tree)
+        finally:
+            await session.close()
 
     def process(self, id: str) -> str | None:
         """`running`, or how a background command has ended; None where there is none of that id."""

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from bot.agent.inheritance import NOTHING, inherited
 from bot.agent.request import Parsed, messages
 from bot.agent.transcript import Transcript
 from bot.errors import IllegalMove, Refused, StoreBusy
@@ -27,12 +28,14 @@ from bot.goals.events import (
     CallStarted,
     Event,
     GatesRan,
+    Rewound,
     ToolEnded,
     ToolStarted,
     TurnEnded,
 )
 from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
+from bot.ports.artifacts import Artifact
 from bot.ports.chat import Attachment
 from bot.ports.clock import Clock
 from bot.ports.journal import Applied, Content, Journal, Lease, Line, Task, Unit
@@ -53,6 +56,8 @@ class Record:
         self.is_fenced = False
         self.was_read_anew = False
         """The last commit was not what was foretold: requests must be built again."""
+        self._inherited = NOTHING
+        self._has_inherited = not goal.forks
         self.transcript = Transcript(goal.id)
         self.parsed = Parsed()
         self.asides: dict[int, str] = {}
@@ -72,6 +77,8 @@ class Record:
         self._staged_contents: list[Content] = []
         self._staged_tasks: tuple[Task, ...] | None = None
         self._staged_files: tuple[Attachment, ...] = ()
+        self._staged_tree: str | None = None
+        self._staged_artifacts: tuple[Artifact, ...] = ()
         self._foretold: list[str] | None = []
 
     @property
@@ -93,6 +100,10 @@ class Record:
         """Go on under a lease, with the journal as it is now. Raises as the journal does."""
         self._epoch, self.is_fenced = lease.epoch, False
         self._forget_staged()
+        if not self._has_inherited:
+            self._inherited = await inherited(lease.goal, self._journal)
+            self._has_inherited = True
+            self._forget_lines()
         if self._seqs.get(lease.goal.id) != lease.goal.seq or not self._is_sure:
             self._is_sure = True
             await self._read_on()
@@ -144,7 +155,10 @@ class Record:
         if not missing and not persons:
             return
         hashes = missing | persons
-        found = await self._journal.contents(self.goal.session, sorted(hashes))
+        found = dict(await self._journal.contents(self.goal.session, sorted(hashes)))
+        for session in self._inherited.sessions:
+            if left := hashes - set(found):
+                found.update(await self._journal.contents(session, sorted(left)))
         for hash in hashes:
             self._contents.pop(hash, None)
         self._contents.update(found)
@@ -156,6 +170,8 @@ class Record:
         contents: Sequence[Content] = (),
         tasks: tuple[Task, ...] | None = None,
         files: tuple[Attachment, ...] = (),
+        tree: str | None = None,
+        artifacts: tuple[Artifact, ...] = (),
     ) -> None:
         """Add to the unit in the making."""
         if not self._staged:
@@ -164,6 +180,8 @@ class Record:
         self._staged_contents += contents
         self._contents.update((content.hash, content.text) for content in contents)
         self._staged_files += files
+        self._staged_artifacts += artifacts
+        self._staged_tree = self._staged_tree if tree is None else tree
         if tasks is not None:
             self._staged_tasks = tasks
         for event in events:
@@ -196,7 +214,7 @@ class Record:
     def _forget_staged(self) -> None:
         self._before = self.goal
         self._staged, self._staged_contents, self._staged_tasks = [], [], None
-        self._staged_files = ()
+        self._staged_files, self._staged_tree, self._staged_artifacts = (), None, ()
         self._foretold = []
 
     def _foretell(self, event: Event) -> None:
@@ -220,6 +238,8 @@ class Record:
             self._epoch,
             self._staged_tasks,
             files=self._staged_files,
+            tree=self._staged_tree,
+            artifacts=self._staged_artifacts,
         )
         foretold, seq, before = self._foretold, self.goal.seq, self._before
         self._forget_staged()
@@ -302,14 +322,19 @@ class Record:
         # Nothing staged may be lost to a cancellation here, so what is awaited comes first.
         lines = await self._journal.history(self.goal.session)
         events, contents = tuple(self._staged), tuple(self._staged_contents)
-        tasks, files = self._staged_tasks, self._staged_files
+        further = {
+            "tasks": self._staged_tasks,
+            "files": self._staged_files,
+            "tree": self._staged_tree,
+            "artifacts": self._staged_artifacts,
+        }
         self._forget_lines()
         self._take(lines)
         self._forget_staged()
-        self.stage(*events, contents=contents, tasks=tasks, files=files)
+        self.stage(*events, contents=contents, **further)
 
     def _forget_lines(self) -> None:
-        self.transcript = Transcript(self.goal.id)
+        self.transcript = Transcript(self.goal.id, self._inherited.pieces)
         self._position, self._seqs = 0, {}
 
     def _take(self, lines: Sequence[Line]) -> None:
@@ -318,6 +343,8 @@ class Record:
             if line.entry.seq > self._seqs.get(line.goal, 0):
                 self._seqs[line.goal] = line.entry.seq
                 self.transcript.feed(line)
+                if isinstance(line.entry.event, Rewound):
+                    self.asides.clear()
         self.goal = Goal(**self.transcript.own.row)
 
     def _has_gap(self, lines: Sequence[Line]) -> bool:

@@ -141,7 +141,7 @@ def describe(event: Event) -> str:
 
 _TOLD = frozenset(
     {"role", "model", "name", "outcome", "how", "failed", "verdict", "failure", "kind", "reason",
-     "why", "person", "stop_reason", "open", "done"}
+     "why", "person", "unkept", "stop_reason", "open", "done"}
 )  # fmt: skip
 
 

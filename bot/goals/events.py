@@ -167,6 +167,8 @@ class TurnEnded:
     active_s: float = 0.0
     at: float = 0.0
     call: str = ""
+    unkept: str = ""
+    """Why its checkpoint has no files: `quota`, `sandbox`, `disk`; empty: it has them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,11 @@ Rule 2: a tree is kept for as long as anything here names it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from bot.goals.goal import Goal
+from bot.ports.artifacts import Artifact
+from bot.ports.journal import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +31,6 @@ class Checkpoint:
     """A plan was approved there; else a turn ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    """A version of a file that a goal made for people; `path` is its path in the workspace."""
-
-    path: str
-    hash: str
-    size: int
-    kind: str
-    """Its media type."""
-    origin: Literal["made", "shared"]
-    """It lay in `artifacts/` at a checkpoint, or was given to the thread."""
-    turn: int = 0
-    at: float = 0.0
-
-
 class Checkpoints(Protocol):
     """The store's part. They are written by the journal, with what makes them."""
 
@@ -55,6 +42,9 @@ class Checkpoints(Protocol):
 
         Empty: none was kept. None: there was no checkpoint yet.
         """
+
+    async def tasks(self, goal: str, seq: int) -> tuple[Task, ...]:
+        """The list of tasks that there was at that checkpoint; a text that was erased is empty."""
 
     async def posted_since(self, goal: str, at: float) -> int:
         """How many posts of the goal came to be in its thread since then."""

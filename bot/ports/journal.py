@@ -18,8 +18,8 @@ from bot.goals.events import Event, GoalOpened
 from bot.goals.goal import Goal
 from bot.goals.instructions import Instruction
 from bot.goals.machine import Entry
+from bot.ports.artifacts import Artifact
 from bot.ports.chat import Attachment
-from bot.ports.checkpoints import Artifact
 
 TaskState = Literal["open", "doing", "done", "dropped"]
 

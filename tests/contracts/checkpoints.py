@@ -8,7 +8,7 @@ from bot.errors import Refused
 from bot.goals.events import Resumed, Rewound, TasksPlanned, TurnEnded, TurnStarted
 from bot.goals.goal import Goal, State
 from bot.goals.machine import replay
-from bot.ports.checkpoints import Artifact
+from bot.ports.artifacts import Artifact
 from bot.ports.journal import Task, Unit
 from bot.ports.snapshots import EMPTY
 from tests.contracts.stores import Bed
@@ -70,6 +70,8 @@ class CheckpointsContract:
         await turn(bed, goal, ONE, tasks=TASKS)
         await turn(bed, goal, TWO, tasks=(replace(TASKS[1], state="done"),))
         first = (await bed.checkpoints.of_goal(goal.id))[0]
+        assert await bed.checkpoints.tasks(goal.id, first.seq) == TASKS
+        assert await bed.checkpoints.tasks(goal.id, first.seq - 1) == ()
 
         applied = await bed.journal.commit(
             Unit(goal.id, (Rewound(goal.owner, first.seq, first.point, ONE),))

@@ -8,7 +8,8 @@ from bot.errors import Refused
 from bot.goals import instructions
 from bot.goals.events import Event, Rewound
 from bot.goals.goal import Goal
-from bot.ports.checkpoints import Artifact, Checkpoint
+from bot.ports.artifacts import Artifact
+from bot.ports.checkpoints import Checkpoint
 from bot.ports.journal import Task, Unit
 from bot.ports.snapshots import EMPTY
 
@@ -19,12 +20,15 @@ class MemoryCheckpoints:
     def __init__(self, rows: Any) -> None:
         self._rows = rows
         self.kept: list[Checkpoint] = []
-        self.tasks: dict[tuple[str, int], tuple[Task, ...]] = {}
+        self.listed: dict[tuple[str, int], tuple[Task, ...]] = {}
         self.made: dict[str, dict[tuple[str, str, str], Artifact]] = {}
 
     async def of_goal(self, goal: str) -> tuple[Checkpoint, ...]:
         own = [one for one in self.kept if one.goal == goal]
         return tuple(replace(one, number=number) for number, one in enumerate(own, 1))
+
+    async def tasks(self, goal: str, seq: int) -> tuple[Task, ...]:
+        return self.listed.get((goal, seq), ())
 
     async def latest(self, session: str) -> str | None:
         own = [one for one in self.kept if one.point.session == session]
@@ -82,7 +86,7 @@ class MemoryCheckpoints:
         """What a unit's steps make of it."""
         for _, goal, entry, asked in steps:
             if isinstance(entry.event, Rewound):
-                tasks[goal.id] = self.tasks[goal.id, entry.event.to_seq]
+                tasks[goal.id] = self.listed[goal.id, entry.event.to_seq]
             if any(isinstance(one, instructions.Checkpoint) for one in asked):
                 own = [one for one in self.kept if one.point.session == goal.session]
                 before = own[-1].tree if own else EMPTY
@@ -93,7 +97,7 @@ class MemoryCheckpoints:
                     Checkpoint(0, goal.id, entry.seq, goal.turn, at, tree, goal, is_plan)
                 )
                 now = unit.tasks if unit.tasks is not None else tasks.get(goal.id, ())
-                self.tasks[goal.id, entry.seq] = now
+                self.listed[goal.id, entry.seq] = now
             for one in unit.artifacts:
                 key = (one.path, one.hash, one.origin)
                 made = self.made.setdefault(goal.id, {})
