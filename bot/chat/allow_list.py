@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Literal
 
+from bot.chat.approvers import has_approver
 from bot.chat.rights import Act, may
 from bot.errors import HeadwayError
 from bot.goals.goal import Goal
@@ -147,6 +148,12 @@ class AllowList:
         if (place.network, who.id) in self._register.gone:
             return "gone"
         return None if may(Act.START, await self.roles(place, who)) else "removed"
+
+    async def has_approver(self, goal: Goal) -> bool:
+        """Whether there is anybody who may approve a goal's calls, now."""
+        place, who = await self.home(goal.session), await self._who(goal.owner)
+        roles = await self.roles(place, who)
+        return has_approver(self._register, place, self.settings(place), who.id, roles)
 
     async def home(self, session: str) -> Place:
         """Where a session lives."""

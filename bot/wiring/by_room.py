@@ -24,6 +24,7 @@ from bot.ports.sandbox import Sandbox
 from bot.settings import Settings
 from bot.tools.toolbox import Toolbox
 from bot.wiring.endpoint_tools import endpoints_of
+from bot.wiring.room_rules import RoomRules, by_default
 
 
 class _Works(Protocol):
@@ -106,6 +107,7 @@ def build_turns(
 ) -> RoomTurns:
     """The turns of a process; `toolboxes` give them further tools."""
     endpoints = endpoints_of(settings, allow_list)
+    rules = RoomRules(allow_list, store.permissions, by_default(settings))
 
     def make(name: str) -> Turns:
         return Turns(
@@ -125,6 +127,7 @@ def build_turns(
             ),
             lambda goal, text: None,
             Shelves(files, store.attachments),
+            rules=rules,
             toolboxes=toolboxes,
             endpoints=endpoints,
         )
