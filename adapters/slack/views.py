@@ -17,7 +17,7 @@ from adapters.slack.payloads import Json, fields, opaque, text_of
 from adapters.slack.plates import Numbers, home_blocks, plain_text, plate
 from adapters.slack.presses import cut, place_of, units
 from bot.ports.chat import FORM_ACT, Incoming, Place, Speaker
-from bot.ports.windows import ROOM, WORDS, Act, Home, Input, Window
+from bot.ports.windows import ROOM, TICKED, WORDS, Act, Home, Input, Window
 
 FORM: Final = "headway:form"
 """Callback id of every view of ours that is submitted."""
@@ -197,6 +197,12 @@ def _asked(one: Input) -> dict[str, Any]:
             if chosen:
                 element["initial_option"] = chosen[0]
             return element
+        case "tick":
+            options = [_option(TICKED, label) for _, label in one.options[:1]]
+            element = {"type": "checkboxes", "action_id": ACTION, "options": options}
+            if one.value == TICKED:
+                element["initial_options"] = options
+            return element
         case "place":
             element = {
                 "type": "conversations_select",
@@ -268,6 +274,9 @@ def _filled(view: Json) -> dict[str, str]:
 def _value(element: Json) -> str:
     chosen = fields(element.get("selected_option")).get("value")
     value = element.get("value") or element.get("selected_conversation") or chosen
+    ticked = element.get("selected_options")
+    if isinstance(ticked, list) and ticked:
+        value = fields(ticked[0]).get("value")
     return text_of(value)
 
 

@@ -30,7 +30,13 @@ class Aiming:
         self._commands = commands
 
     async def aim(
-        self, heard: Heard, text: str, *, objective: str = "", budget: Budget | None = None
+        self,
+        heard: Heard,
+        text: str,
+        *,
+        objective: str = "",
+        budget: Budget | None = None,
+        plan_first: bool = False,
     ) -> None:
         """Make a goal of what a message answers; one that has opened one already opens no other.
 
@@ -38,6 +44,7 @@ class Aiming:
             text: what the message says, where it came along.
             objective: what it is to be instead, as whoever aims has put it.
             budget: of the goal, where it is not the room's.
+            plan_first: it begins with a plan.
 
         Raises:
             Refused: goals are off there, or one is live where there can be one only.
@@ -59,7 +66,7 @@ class Aiming:
             return
         content = replace(said, text=wanted(said.text, desk.manner.texts))
         await self._commands.starting.start(
-            heard, content, under=message.reply_to, goal=goal, budget=budget
+            heard, content, under=message.reply_to, goal=goal, budget=budget, plan_first=plan_first
         )
 
     async def _taken(self, heard: Heard) -> None:

@@ -93,6 +93,9 @@ class Commands:
                 await self.start(heard, command.text)
             case "ask":
                 await self.ask(heard, command.text)
+            case "plan":
+                content = Content(command.text, heard.person, heard.of)
+                await self.starting.start(heard, content, plan_first=True)
             case "spend":
                 await self._money.spend(heard, command)
             case "list":

@@ -12,9 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bot.chat import views
+from bot.chat.allowances import plan_line
 from bot.chat.amounts import count, spent_of, usd
+from bot.chat.cards import closed
 from bot.chat.facts import Facts, Manner
-from bot.chat.offers import asked
+from bot.chat.offers import in_brief
+from bot.chat.shown_cards import came_of
 from bot.chat.status import status, turns
 from bot.chat.times import clock_time, moment
 from bot.goals.events import CallSettled, CallStarted, ObjectiveEdited
@@ -53,7 +56,9 @@ class Whole:
 def hashes_of(trace: Trace) -> tuple[str, ...]:
     """The content hashes of what is told of decisions."""
     rows = trace.decisions[-DECISIONS_MOST:]
-    return tuple(sorted({one for row in rows for one in (row.decision.text, row.answer)} - {""}))
+    texts = {one for row in rows for one in (row.decision.text, row.answer)}
+    grants = {row.decision.grant.what for row in rows if row.decision.grant is not None}
+    return tuple(sorted((texts | grants) - {""}))
 
 
 def people_of(trace: Trace) -> tuple[str, ...]:
@@ -67,6 +72,7 @@ def details(whole: Whole, manner: Manner) -> Window:
     parts = (
         _standing(whole.facts, manner),
         _work(whole, manner),
+        _plan(whole.facts, manner),
         _decisions(whole, manner),
         _files(whole, manner),
         _cost(whole, manner),
@@ -131,16 +137,32 @@ def _decisions(whole: Whole, manner: Manner) -> Shape | None:
 def _decision(row: DecisionRow, whole: Whole, manner: Manner) -> str:
     texts = manner.texts
     facts = replace(whole.facts, contents={**whole.facts.contents, **whole.contents})
-    question, _ = asked(row.decision, "", facts, manner)
     answer = views.one_line(whole.contents.get(row.answer, ""), LINE_CHARS)
     # A reply that is stored while a turn runs leaves the row open, and is an answer already.
     came = texts(
         f"details.decision.{row.state}",
-        answer=unmarked(answer) or "…",
+        answer=_answer(row, unmarked(answer) or "…", facts, whole.trace, manner),
         name=whole.facts.name(row.by, texts),
     )
-    what = unmarked(views.one_line(question, LINE_CHARS))
+    what = unmarked(views.one_line(in_brief(row.decision, facts, manner), LINE_CHARS))
     return texts("details.decisions.line", number=row.decision.number, what=what, came=came)
+
+
+def _answer(row: DecisionRow, answer: str, facts: Facts, trace: Trace, manner: Manner) -> str:
+    """What somebody answered; of a call, how far that goes."""
+    card = closed(trace.lines, trace.goal.id, row.decision.number)
+    if card is None or row.decision.kind == "question":
+        return answer
+    came = came_of(card, "answered", answer, facts, manner)
+    return came.removeprefix("→ ").rstrip(".")
+
+
+def _plan(facts: Facts, manner: Manner) -> Shape | None:
+    """The plan that was approved."""
+    text = facts.text(facts.goal.plan)
+    if not text or facts.goal.planning:
+        return None
+    return Shape("", plan_line(facts, manner), body=views.one_text(text, views.PLAN_CHARS))
 
 
 def _files(whole: Whole, manner: Manner) -> Shape | None:

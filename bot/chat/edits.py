@@ -12,7 +12,7 @@ from bot.chat.desk import Commit, Desk
 from bot.chat.heard import Heard, goal_id
 from bot.chat.parse import Command, parse, wanted
 from bot.chat.rights import Act, may
-from bot.chat.verbs import START
+from bot.chat.verbs import START, VERBS
 from bot.errors import BadInput
 from bot.goals.events import ObjectiveEdited
 from bot.ports.chat import edit_of
@@ -68,6 +68,6 @@ class Edits:
             said = parse(heard.message.text, texts, in_thread=False, mention=mention)
         except BadInput:
             return None
-        if not isinstance(said, Command) or said.verb is not START:
+        if not isinstance(said, Command) or said.verb not in (START, VERBS["plan"]):
             return None
         return Content(said.text, heard.person)

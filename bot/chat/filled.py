@@ -26,7 +26,7 @@ from bot.goals.money import Budget, Ledger
 from bot.ports.attached import keeping
 from bot.ports.journal import Content
 from bot.ports.mail import Thread
-from bot.ports.windows import BUDGET, DECISION
+from bot.ports.windows import BUDGET, DECISION, PLAN_FIRST, TICKED
 
 RESTING: Final = frozenset({State.PAUSED, State.BLOCKED, State.OVER_BUDGET})
 """States in which a budget that is filled in lets the goal go on, as the form says."""
@@ -70,11 +70,19 @@ class Filled:
             return
         text = wanted(heard.message.text, self._desk.manner.texts)
         said = Content(text, heard.person, heard.of)
-        await self._commands.starting.start(heard, said, budget=self._money(heard))
+        await self._commands.starting.start(
+            heard, said, budget=self._money(heard), plan_first=_is_planned(heard)
+        )
 
     async def _aim(self, heard: Heard) -> None:
         text = heard.message.text
-        await self._aiming.aim(heard, "", objective=text.strip(), budget=self._money(heard))
+        await self._aiming.aim(
+            heard,
+            "",
+            objective=text.strip(),
+            budget=self._money(heard),
+            plan_first=_is_planned(heard),
+        )
 
     async def _edit(self, heard: Heard, goal: Goal) -> None:
         text = objective(heard.message.text, self._desk.manner.texts)
@@ -148,3 +156,7 @@ async def about_goal(desk: Desk, heard: Heard) -> Heard:
 
 def _field(heard: Heard, name: str) -> str:
     return dict(heard.message.form).get(name, "").strip()
+def _is_planned(heard: Heard) -> bool:
+    return _field(heard, PLAN_FIRST) == TICKED
+
+

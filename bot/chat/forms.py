@@ -5,7 +5,7 @@ Rule 1: a form that somebody may not submit, or that has become pointless, is a 
 Rule 2: nothing of a text is cut: one that is longer than a form takes is not put into one.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -21,17 +21,35 @@ from bot.chat.pressed import About, live, refuse, some
 from bot.chat.rights import Act
 from bot.chat.status import status
 from bot.errors import BadInput, Refused
-from bot.goals.goal import State
+from bot.goals.goal import DecisionKind, State
 from bot.ports.attached import without_lines
 from bot.ports.chat import Place, Shape
-from bot.ports.windows import AIM, BUDGET, DECISION, GOAL, NEW, ROOM, WORDS, Input, Window
+from bot.ports.windows import (
+    AIM,
+    BUDGET,
+    DECISION,
+    GOAL,
+    NEW,
+    PLAN_FIRST,
+    ROOM,
+    TICKED,
+    WORDS,
+    Input,
+    Window,
+)
 
 MOST: Final = 3_000
 """Characters of a text in a form, as Slack's text input takes them."""
 BEGINNING: Final = 300
 """Characters that are shown of a text which is taken whole."""
-_ANSWERS: Final = {"question": "window.answer", "approval": "window.deny", "plan": "window.change"}
-"""The sentences of the form that takes an answer in words, by kind."""
+_ANSWERS: Final[Mapping[DecisionKind, tuple[str, str, str, str]]] = {
+    "question": (
+        "window.answer", "window.answer.label", "window.answer.hint", "window.answer.submit",
+    ),
+    "approval": ("window.deny", "window.deny.label", "window.deny.hint", "window.deny.submit"),
+    "plan": ("window.change", "window.change.label", "window.change.hint", "window.change.submit"),
+}  # fmt: skip
+"""The sentences of the form that takes an answer in words, by kind: title, label, hint, button."""
 _RESTS: Final = (State.PAUSED, State.BLOCKED, State.OVER_BUDGET)
 
 
@@ -59,7 +77,7 @@ class Forms:
             texts("window.new"),
             "start",
             replace(place, thread=""),
-            inputs=(where, self._objective(""), self._money(place)),
+            inputs=(where, self._objective(""), self._money(place), self._plan_first(place)),
             submit=texts("window.start"),
             close=texts("window.cancel"),
         )
@@ -80,7 +98,7 @@ class Forms:
             raise Refused(
                 texts("window.too_long", count=f"{size:,}", most=f"{MOST:,}"), code="long"
             )
-        money = self._money(message.place)
+        money, plan_first = self._money(message.place), self._plan_first(message.place)
         form = Window(
             texts("window.aim"),
             "aim",
@@ -90,10 +108,11 @@ class Forms:
             close=texts("window.cancel"),
         )
         if size > MOST:
-            return replace(form, sections=(self._beginning(target, size),), inputs=(money,))
-        return replace(
-            form, inputs=(self._objective(without_lines(_wanted(target.text, desk))), money)
-        )
+            return replace(
+                form, sections=(self._beginning(target, size),), inputs=(money, plan_first)
+            )
+        wanted_now = self._objective(without_lines(_wanted(target.text, desk)))
+        return replace(form, inputs=(wanted_now, money, plan_first))
 
     async def _edit(self, found: About) -> Window:
         texts, goal = self._desk.manner.texts, live(self._desk, found)
@@ -144,16 +163,16 @@ class Forms:
         question, options = asked(decision, goal.reason, facts, desk.manner_in(found.place))
         numbered = options if decision.kind == "question" else ()
         listed = "\n".join(f"{n}. {option}" for n, option in enumerate(numbered, 1))
-        name, form = desk.name(goal), _ANSWERS[decision.kind]
-        hint = texts(f"{form}.hint", most=f"{MOST:,}")
+        name, (title, label, hint, submit) = desk.name(goal), _ANSWERS[decision.kind]
+        hint = texts(hint, most=f"{MOST:,}")
         return Window(
-            texts(form, goal=name, number=decision.number),
+            texts(title, goal=name, number=decision.number),
             "answer",
             *self._at(found),
             sections=(Shape("", "", body="\n\n".join(filter(None, (question, listed)))),),
-            inputs=(Input(WORDS, texts(f"{form}.label"), "words", most=MOST, hint=hint),),
+            inputs=(Input(WORDS, texts(label), "words", most=MOST, hint=hint),),
             fixed=((GOAL, name), (DECISION, str(decision.number))),
-            submit=texts(f"{form}.submit"),
+            submit=texts(submit),
             close=texts("window.cancel"),
         )
 
@@ -187,6 +206,13 @@ class Forms:
         usual = views.budget_text(self._desk.budget_in(place), self._desk.manner)
         hint = texts("window.money.hint", usual=usual)
         return Input(BUDGET, texts("window.money"), most=40, hint=hint, is_optional=True)
+
+    def _plan_first(self, place: Place) -> Input:
+        texts, room = self._desk.manner.texts, self._desk.allow_list.settings(place)
+        told = (("", texts("window.plan_first.label")),)
+        value = TICKED if room.plan_first else ""
+        name = texts("window.plan_first")
+        return Input(PLAN_FIRST, name, "tick", value, options=told, is_optional=True)
 
     def _beginning(self, target: Aimed, size: int) -> Shape:
         text = self._desk.manner.texts("window.whole", count=f"{size:,}")

@@ -321,6 +321,9 @@ class Intake:
         """A bare word that is a verb, and is one only where there is something that it is about."""
         if command.verb.name in Ownership.verbs:
             return not await self._commands.is_offered(heard) and command.goal is None
+        if command.verb.name == "plan":
+            # In the thread of a goal that lives: how that one is to go about it.
+            return heard.goal is not None and not heard.goal.is_final
         return command.verb.name == "why"
 
     async def _steer(self, heard: Heard, goal: Goal, text: str, told: Told | None = None) -> None:

@@ -165,7 +165,7 @@ def opens_thread(text: str, texts: Texts) -> bool:
         said = parse(text, texts, in_thread=False)
     except BadInput:
         return False
-    return isinstance(said, Command) and said.verb.name in ("", "ask")
+    return isinstance(said, Command) and said.verb.name in ("", "plan", "ask")
 
 
 def _after_name(text: str) -> str | None:
@@ -314,7 +314,10 @@ def _with_text(verb: Verb, goal: int | None, text: str, texts: Texts) -> Command
         return Command(verb, text=text)
     if not text:
         raise BadInput(texts(f"bad.empty.{verb.name}"))
-    return Command(verb, goal, objective(text, texts))
+    found = objective(text, texts)
+    if verb.name == "plan" and _is_vague(found, texts):
+        raise BadInput(texts("bad.vague", text=found))
+    return Command(verb, goal, found)
 
 
 def _with_amount(verb: Verb, after: str, texts: Texts) -> Command | None:

@@ -40,7 +40,7 @@ class Showing:
         desk = self._desk
         facts = await gather(
             goal, desk.journal, desk.rooms, desk.clock.now(), spending=desk.spending,
-            holds=desk.holds,
+            holds=desk.holds, room=heard.room,
         )  # fmt: skip
         manner = desk.manner_in(heard.message.place)
         await desk.answer(heard, views.status_text(facts, manner))

@@ -43,6 +43,7 @@ class Starting:
         under: str = "",
         goal: str = "",
         budget: Budget | None = None,
+        plan_first: bool = False,
     ) -> None:
         """Open a goal.
 
@@ -50,6 +51,7 @@ class Starting:
             under: the message that it hangs under, where not under `heard`.
             goal: its id, where not that of what `heard` opens.
             budget: where it is not the room's.
+            plan_first: it begins with a plan that somebody approves, as each one does where the room says so.
 
         Raises:
             Refused: goals are off there, or one is live where there can be one only.
@@ -66,7 +68,10 @@ class Starting:
         elif thread.goal:
             thread = await self._desk.rooms.begin_new(_main(place), under or heard.name)
         opened = self.opened(heard, thread, objective, budget or self._desk.budget_in(place))
-        await self.open(heard, replace(opened, goal=goal or opened.goal), objective)
+        opened = replace(
+            opened, goal=goal or opened.goal, plan_first=plan_first or opened.plan_first
+        )
+        await self.open(heard, opened, objective)
 
     async def ask(self, heard: Heard, text: str) -> None:
         """An ordinary turn; its answer is posted when it ends."""
@@ -102,6 +107,7 @@ class Starting:
             owner=heard.person,
             objective=content.hash,
             budget=budget,
+            plan_first=heard.room.plan_first,
         )
 
     def refuse_where_off(self, heard: Heard) -> None:

@@ -1,5 +1,6 @@
 """The status message: one a goal, edited in place. Pure."""
 
+from bot.chat.allowances import allowed_lines, plan_line
 from bot.chat.amounts import spent, spent_of
 from bot.chat.caps import held_by, warnings
 from bot.chat.facts import Facts, Manner, lost_room
@@ -51,7 +52,11 @@ def status(facts: Facts, manner: Manner) -> Shape:
         body=as_shown(facts.text(goal.objective)),
         now=_now(facts, manner),
         tasks=tuple((task.title, task.state) for task in facts.tasks),
-        notes=(*failing_line(facts, manner), *warnings(facts, manner)),
+        notes=(
+            *_said_yes(facts, manner),
+            *failing_line(facts, manner),
+            *warnings(facts, manner),
+        ),
         buttons=(*buttons(manner, *_offered(goal)), details(manner)),
         goal=goal.id,
         state=goal.state,
@@ -137,6 +142,13 @@ def _times(facts: Facts, manner: Manner) -> tuple[tuple[str, float], ...]:
     return (until, goal.wait.until), opened
 
 
+def _said_yes(facts: Facts, manner: Manner) -> tuple[str, ...]:
+    """Whose yes it works by: to its plan, and to what it may beyond its profile."""
+    if facts.goal.is_final:
+        return ()
+    return tuple(filter(None, (plan_line(facts, manner), *allowed_lines(facts, manner))))
+
+
 def _now(facts: Facts, manner: Manner) -> str:
     goal, texts = facts.goal, manner.texts
     match goal.state:
@@ -158,6 +170,8 @@ def _now(facts: Facts, manner: Manner) -> str:
         case State.WORKING | State.AUDITING | State.READY:
             if goal.opening == "wrap_up":
                 return texts("now", what=texts("now.wrap_up"))
+            if goal.planning:
+                return texts("now", what=texts("status.planning"))
             doing = next((task.title for task in facts.tasks if task.state == "doing"), "")
             return texts("now", what=doing) if doing else ""
         case _:

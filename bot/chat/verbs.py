@@ -32,6 +32,7 @@ class Takes(Enum):
     ENTRY = "[@name [role] [here]] [remove @name]"
     SETTING = "[key value]"
     PERSON = "[G12] @name"
+    SECRET = "[NAME [host ...] [given] [as VARIABLE] | remove NAME]"
     CODE = "<code>"
     ONESELF = "me [yes]"
     GATE = "[G12] [add <command> | remove <number> | list]"
@@ -64,6 +65,7 @@ START: Final = Verb("", Takes.TEXT, Act.START, "<objective>")
 """No word at all: the whole text is an objective."""
 
 _SERVED: Final = (
+    Verb("plan", Takes.TEXT, Act.START, "<objective>"),
     Verb("ask", Takes.TEXT, Act.START),
     Verb("status", Takes.GOAL, Act.SEE),
     Verb("list", Takes.SCOPE, Act.SEE),
@@ -93,7 +95,7 @@ _SERVED: Final = (
 )
 
 _LACKING: Final = (
-    *(_lacking(name, Takes.TEXT) for name in ("plan", "next")),
+    *(_lacking(name, Takes.TEXT) for name in ("next",)),
     *(_lacking(name, Takes.WORD) for name in ("model", "search")),
     *(
         _lacking(name)

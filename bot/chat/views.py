@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
+from bot.chat.allowances import plan_line
 from bot.chat.amounts import LEAST_NANO_USD, count, spent, spent_of, usd
 from bot.chat.facts import Facts, Manner
 from bot.chat.offers import asked
@@ -12,7 +13,7 @@ from bot.chat.posts import reason
 from bot.chat.status import shown_state, status
 from bot.chat.times import clock_time
 from bot.chat.verbs import START, VERBS, example, help_line, served
-from bot.goals.events import Event, GatesRan
+from bot.goals.events import DecisionAnswered, Event, GatesRan
 from bot.goals.goal import Goal, State
 from bot.goals.limits import LEAST_BUDGET_TOKENS
 from bot.goals.money import Budget, Usage
@@ -24,12 +25,18 @@ from bot.ports.plain import TASK_GLYPHS, options, plain
 LIST_MOST = 20
 TRACE_MOST = 20
 LINE_CHARS = 72
+PLAN_CHARS = 1_500
 
 
 def one_line(text: str, most: int = LINE_CHARS) -> str:
     """The text on one line, cut with an ellipsis."""
     flat = " ".join(as_shown(text).split())
     return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
+
+
+def one_text(text: str, most: int) -> str:
+    """The text, or as much of it as `most` characters hold."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def broken(text: str) -> str:
@@ -51,6 +58,8 @@ def status_text(facts: Facts, manner: Manner) -> str:
         question, offered = asked(goal.decision, goal.reason, facts, manner)
         further.append(question)
         further.append(options(replace(shape, options=offered)))
+    if line := plan_line(facts, manner):
+        further.append(f"{line}:\n{one_text(facts.text(goal.plan), PLAN_CHARS)}")
     if goal.state is State.BLOCKED:
         further.extend(reason(goal.reason, facts, manner, facts.text(goal.note)))
     if goal.ledger.estimated_nano_usd:
@@ -136,6 +145,9 @@ def describe(event: Event) -> str:
             words.append(f"{count(value.tokens)} tokens")
         elif field.name in _TOLD and value not in ("", None, ()):
             words.append(str(value))
+    if isinstance(event, DecisionAnswered):
+        words.append("yes" if event.accepted else "edits" if event.edits else "no")
+        words += [event.scope] if event.accepted and event.scope != "once" else []
     return " ".join(words)
 
 

@@ -30,6 +30,9 @@ BUDGET: Final = "budget"
 """Name of the input that has an amount, as `budget` takes it; empty: the room's."""
 ROOM: Final = "room"
 """Name of the input that has a room's id."""
+PLAN_FIRST: Final = "plan_first"
+"""Name of the box that makes a goal begin with a plan."""
+TICKED: Final = "on"
 GOAL: Final = "goal"
 """Name of what a form carries along: the goal that it is about, as `G12`."""
 DECISION: Final = "decision"
@@ -42,8 +45,9 @@ class Input:
 
     name: str
     label: str
-    kind: Literal["words", "line", "choice", "place"] = "line"
-    """Several lines, one line, one of `options`, or one of the person's rooms."""
+    kind: Literal["words", "line", "choice", "place", "tick"] = "line"
+    """Several lines, one line, one of `options`, one of the person's rooms, or a box to be ticked, whose
+    value is `TICKED` or empty, and which its first option explains."""
     value: str = ""
     """What stands there at first; of a place, the room's id."""
     most: int = 3_000

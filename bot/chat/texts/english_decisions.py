@@ -64,14 +64,13 @@ DECISIONS: Final[Mapping[str, str]] = {
     "allows.command": "commands that begin with {what}",
     "allows.host": "connections to {what}",
     "allows.tool": "calls of the tool {what}",
-    "allowed.once": "one call",
+    "allowed.gone": "something whose text is gone",
     "allowed.line": "Allowed by {name}: {what}",
     "allowed.line.always": "Allowed by {name} for the room: {what}",
     # Plans.
     "status.planning": "making a plan; until somebody approves it, it only looks",
     "plan.approved": "Plan, approved by {name}",
     "plan.approved.bare": "Plan, approved",
-    "said.plan.none": "{goal} has no approved plan.",
     "blocked.plan_rejected": "the plan was rejected",
     "blocked.plan_rejected.mend": (
         "To go on: say here what the plan should be instead; Resume makes another one."

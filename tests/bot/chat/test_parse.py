@@ -112,7 +112,7 @@ def test_a_bare_command_counts_only_as_the_whole_message() -> None:
 
 
 def test_a_later_verb_with_words_behind_it_is_speech_in_a_thread() -> None:
-    assert parse("plan for the worst", TEXTS, in_thread=True) == Speech("plan for the worst")
+    assert parse("next for the tides", TEXTS, in_thread=True) == Speech("next for the tides")
 
 
 @pytest.mark.parametrize(
