@@ -1,10 +1,10 @@
 """How a turn ends: what it writes last, and how long it has worked."""
 
+from typing import Final
+
 from bot.agent.keeping import Keeping, Taken
 from bot.agent.record import Record
 from bot.agent.replies import final_reply, is_compaction
-from typing import Final
-
 from bot.goals.events import Ended, TurnEnded
 from bot.goals.goal import State
 from bot.ports.clock import Clock

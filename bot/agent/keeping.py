@@ -138,7 +138,7 @@ class Keeping:
         self, snapshots: Snapshots, tree: str, before: str
     ) -> tuple[Artifact, ...]:
         """The files for people that are new or changed."""
-        if tree == before or tree == EMPTY:
+        if tree in (before, EMPTY):
             return ()
         try:
             known = set(_hashes(await snapshots.entries(before or EMPTY)))

@@ -322,16 +322,14 @@ class Record:
         # Nothing staged may be lost to a cancellation here, so what is awaited comes first.
         lines = await self._journal.history(self.goal.session)
         events, contents = tuple(self._staged), tuple(self._staged_contents)
-        further = {
-            "tasks": self._staged_tasks,
-            "files": self._staged_files,
-            "tree": self._staged_tree,
-            "artifacts": self._staged_artifacts,
-        }
+        tasks, files = self._staged_tasks, self._staged_files
+        tree, artifacts = self._staged_tree, self._staged_artifacts
         self._forget_lines()
         self._take(lines)
         self._forget_staged()
-        self.stage(*events, contents=contents, **further)
+        self.stage(
+            *events, contents=contents, tasks=tasks, files=files, tree=tree, artifacts=artifacts
+        )
 
     def _forget_lines(self) -> None:
         self.transcript = Transcript(self.goal.id, self._inherited.pieces)

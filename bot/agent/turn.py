@@ -24,6 +24,7 @@ from bot.agent.calls import Calls, NoReply
 from bot.agent.cancellation import heed_cancellation
 from bot.agent.ending import ActiveTime, end, leave
 from bot.agent.filing import Filing, Shelves
+from bot.agent.keeping import Keeping, Kept
 from bot.agent.outfit import Endpoints, Outfit, fit_out, no_endpoints, wraps_up
 from bot.agent.permits import NoRules, Permits, Rules
 from bot.agent.pieces import Replied
@@ -75,8 +76,11 @@ class Turns:
         lines: Lines | None = None,
         toolboxes: Sequence[Toolbox] = (),
         endpoints: Endpoints = no_endpoints,
+        kept: Kept | None = None,
     ) -> None:
-        """`on_now` is told what a goal does; `rules` of nobody: what holds by default."""
+        """`on_now` is told what a goal does; `rules` of nobody: what holds by default; `kept`: where
+        workspaces are kept."""
+        self._kept = kept
         self._rules, self._lines, self._toolboxes = rules or NoRules(), lines, toolboxes
         self._endpoints = endpoints
         self._journal, self._model, self._sandbox = journal, model, sandbox
@@ -140,6 +144,7 @@ class _Turn:
         self._hands, self._offer = outfit.hands, outfit.offer
         self._on_now, self._goal = turns._on_now, record.goal.id
         self._filing = Filing(turns._shelves, self._hands)
+        self._keeping = Keeping(turns._kept, record, self._hands, self._filing)
         self._asks = Asks(
             record, turns._journal, self._clock, self._limits, turns._ids, self._filing,
             tools_on=self._hands.are_on, process=self._hands.process,
@@ -187,6 +192,8 @@ class _Turn:
             resumes = True
             record.stage(TurnResumed())
             await record.commit()
+        if not record.is_over and not await self._keeping.put_back():
+            await self._end("failed", failed="workspace")
         if not self._wraps_up and not record.is_over:
             await self._asks.take_up_plan()
         await record.fetch(self._settings.persons_fresh_s)
@@ -358,7 +365,7 @@ class _Turn:
         )
 
     async def _end(self, how: Ended, *, failed: str = "", call: str = "") -> None:
-        await end(self._record, how, self._active, failed=failed, call=call)
+        await end(self._record, how, self._active, self._keeping, failed=failed, call=call)
 
     async def _interrupted(self) -> None:
         """Write down what is known of a turn that is cancelled."""
