@@ -52,13 +52,13 @@ _FILES = {
 
 
 _RAISE = "echo 900 2>/dev/null >/proc/self/oom_score_adj; "
-_ENTER = 'while [ "$1" != -- ]; do echo $$ 2>/dev/null >"$1"; shift; done; shift; exec "$@"'
+_ENTER = 'while [ "$1" != . ]; do echo $$ 2>/dev/null >"$1"; shift; done; shift; exec "$@"'
 
 
 def first_to_go(doors: Sequence[str] = ()) -> list[str]:
     """What is put before a command: when memory runs out the kernel ends what is in the sandbox before
     it ends the bot. `doors` are those of the control group that it enters."""
-    return ["/bin/sh", "-c", _RAISE + _ENTER, "sh", *doors, "--"]
+    return ["/bin/sh", "-c", _RAISE + _ENTER, "sh", *doors, "."]
 
 
 @dataclass(frozen=True, slots=True)
