@@ -17,8 +17,9 @@ from bot.goals.money import NANO
 from bot.ports.records import Step, Trace
 from bot.settings import read_settings
 from bot.wiring import reading
-from tests.crash.drill import Drill, name_of
+from tests.crash.drill import Drill
 from tests.crash.scenario import FILES, NOTE, POSTS, TURNS
+from tests.crash.story import name_of
 from tests.peers.messages_api import BlockingMessagesApi
 
 

@@ -32,7 +32,8 @@ from bot.ports.chat import Incoming, Speaker
 from scheduler.control import ask_owner
 from tests.crash.bot import live_apart
 from tests.crash.points import FAMILY, GATE, Death
-from tests.crash.scenario import CONVERSATION, OBJECTIVE, STEERING
+from tests.crash.scenario import STEERING, STORY
+from tests.crash.story import Story
 from tests.peers.messages_api import BlockingMessagesApi
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -60,16 +61,18 @@ class Drill:
         state_dir: Path,
         api: BlockingMessagesApi,
         *,
-        objective: str = OBJECTIVE,
+        objective: str = "",
         apart: bool = True,
+        story: Story = STORY,
     ) -> None:
         self.state_dir = state_dir
+        self.story = story
         self.lines: list[Posted | Edited] = []
         """What was posted, in order."""
         self.family = 0
         """How many processes the last one that died had started."""
         self._api = api
-        self._objective = objective
+        self._objective = objective or story.objective
         self._apart = apart
         self._said: set[str] = set()
         self._id = secrets.token_hex(8)
@@ -87,7 +90,7 @@ class Drill:
         Raises: Stuck.
         """
         self.state_dir.mkdir(parents=True)
-        self._say("objective", f"/goal {self._objective}")
+        self._say("objective", f"{self.story.command} {self._objective}")
         for death in deaths:
             if self._live(death):
                 return
@@ -124,7 +127,7 @@ class Drill:
         while not life.is_dead():
             self._act()
             now = time.monotonic()
-            if self._is_told():
+            if self.story.is_over(self.lines):
                 told_at = min(told_at, now)
             if death == NEVER and told_at <= now:
                 return True
@@ -142,6 +145,7 @@ class Drill:
             "HEADWAY_BASE_URL": self._api.url,
             "HEADWAY_API_KEY": self._api.key,
             "HEADWAY_LIMITS__QUIET_S": "0",
+            **self.story.environ,
         }
         begin = _forked if self._apart else _started
         life = begin(environ, self.state_dir, self.record, death)
@@ -153,10 +157,8 @@ class Drill:
     def _act(self) -> None:
         """Read the room, and say what is to be said now."""
         self.read()
-        posted = {name_of(line): line for line in self.lines}
-        for before, id, text in CONVERSATION:
-            if before in posted:
-                self._say(id, text, posted[before].thread)
+        for id, text, thread in self.story.says(self.lines):
+            self._say(id, text, thread)
         if (self.state_dir / GATE).exists():
             self._say("steering", STEERING, self.lines[0].thread)
 
@@ -167,10 +169,6 @@ class Drill:
         name = getpass.getuser()
         said = Incoming(f"{id}.{self._id}", room(thread), Speaker(name, name), text, time.time())
         self._file.append(SaidLine(said))
-
-    def _is_told(self) -> bool:
-        """The person knows how it ended."""
-        return any(name_of(line) == "settle" for line in self.lines)
 
     def _wait_until_up(self, life: "_Life") -> None:
         """It answers: only then is it told to stop."""
@@ -187,12 +185,6 @@ class Drill:
             if time.monotonic() > until:
                 raise Stuck(f"{len(left)} processes outlived the bot by {FAMILY_S} s: {left}")
             time.sleep(LOOK_S)
-
-
-def name_of(line: Posted | Edited) -> str:
-    """What a post is, without what makes it this goal's or this message's own."""
-    first, _, rest = line.key.partition(":")
-    return f"reply:{rest.partition('.')[0]}" if first == "reply" else rest
 
 
 @dataclass(frozen=True, slots=True)

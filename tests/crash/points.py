@@ -23,7 +23,7 @@ from typing import Any, Final, Literal
 
 import psutil
 
-from tests.crash.scenario import ANSWERED, EFFECTS, STEERING
+from tests.crash.scenario import ANSWERED, EFFECTS, OBJECTIVE, STEERING
 
 MIDDLE_S: Final = 0.03
 """After the start of a model call, whose reply takes twice as long."""
@@ -187,7 +187,8 @@ class _Model:
     async def call(self, request: Any, **more: Any) -> Any:
         name = "audit call" if request.tool_choice else "agent call"
         told = json.dumps(request.messages)
-        if name == "agent call" and ANSWERED in told and STEERING not in told:
+        is_first = json.dumps(OBJECTIVE)[1:-1] in told
+        if is_first and name == "agent call" and ANSWERED in told and STEERING not in told:
             await self._points.steered()
         self._points.reach(f"before {name}")
         calling = asyncio.ensure_future(self._model.call(request, **more))
@@ -226,7 +227,7 @@ class _Session:
     async def call(self, tool: str, args: Mapping[str, Any], **more: Any) -> Any:
         self._points.reach(f"before tool {tool}")
         calling = asyncio.ensure_future(self._session.call(tool, args, **more))
-        if tool == "bash":
+        if tool == "bash" and "once-" in args["command"]:
             await self._effect(calling, str(args["command"]).split()[1])
             self._points.reach(f"during tool {tool}")
         result = await calling

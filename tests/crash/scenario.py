@@ -14,7 +14,7 @@ An objective with `!break KIND N` breaks the N-th call of its conversation.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ from adapters.rehearsal.script import (
     verdict,
     whole_text,
 )
+from tests.crash.story import Lines, Saying, Story, has_settled, name_of
 
 SCRIPT: Final = "tests.crash.scenario:script"
 OBJECTIVE: Final = "Leave both lines in notes/effects.txt, and a report that ends as I say."
@@ -67,6 +68,16 @@ _ALL: Final = "All of it is there."
 _PLAN: Final = [{"title": f"part {number}", "state": "open"} for number in (1, 2, 3)]
 
 Step = Callable[[list[Call]], Reply | None]
+
+
+def _said_next(lines: Lines) -> Iterable[Saying]:
+    posted = {name_of(line): line for line in lines}
+    for before, id, text in CONVERSATION:
+        if before in posted:
+            yield id, text, posted[before].thread
+
+
+STORY: Final = Story("first", SCRIPT, OBJECTIVE, _said_next, has_settled)
 
 
 def script(request: Request, number: int, memory: Memory) -> Answer:
