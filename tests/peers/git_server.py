@@ -7,7 +7,8 @@ with git_server(folder, "bot", "secret") as server:
     server.heads("app")          # {"main": "<commit>"}
     server.pushes                # [("app", "refs/heads/headway/g1", "<commit>"), ...], each that was taken
 
-`hangs` names paths whose requests wait until it is emptied; `requests` tells each one with its user.
+`hangs` names paths whose requests wait until it is emptied, `holds` those whose answers do; `requests` tells
+each one with its user.
 """
 
 import base64
@@ -55,6 +56,7 @@ class GitServer:
     requests: list[tuple[str, str, str]] = field(default_factory=list)
     """Method, path with its query, and user, of each request that was let in; "" where it was not."""
     hangs: set[str] = field(default_factory=set)
+    holds: set[str] = field(default_factory=set)
     redirects: dict[str, str] = field(default_factory=dict)
 
     def url(self, name: str, host: str = "127.0.0.1") -> str:
@@ -167,8 +169,13 @@ def _handler(server: GitServer) -> type[BaseHTTPRequestHandler]:
                 [backend], input=body, env=environment, capture_output=True, check=False
             )
             head, _, content = done.stdout.partition(b"\r\n\r\n")
-            lines = [line.partition(": ")[::2] for line in head.decode().split("\r\n") if ":" in line]
+            lines = [
+                line.partition(": ")[::2] for line in head.decode().split("\r\n") if ":" in line
+            ]
             headers = dict(lines)
+            while path in server.holds:
+                # It is done; whoever asked does not hear of it yet.
+                time.sleep(0.02)
             self.send_response(int(headers.pop("Status", "200").split()[0]))
             for key, value in headers.items():
                 self.send_header(key, value)
@@ -195,6 +202,7 @@ def git_server(
         yield server
     finally:
         server.hangs.clear()
+        server.holds.clear()
         http.shutdown()
         http.server_close()
         thread.join(5)
