@@ -17,6 +17,11 @@ class HandSettings(BaseSettings):
         default="bubblewrap",
         description="Where tools run. `none` runs them unconfined, and says so for as long.",
     )
+    sandbox_image: str = Field(
+        default="python:3.12-bookworm",
+        min_length=1,
+        description="Image of the containers of `docker`: it needs bash and Python 3.11 or later.",
+    )
     profile: Profile = Field(
         default="workspace",
         description="What tools may do unasked: read_only, workspace, networked or full.",

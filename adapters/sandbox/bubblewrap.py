@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 from adapters.sandbox import cgroups, lines, seccomp
@@ -22,7 +21,7 @@ from adapters.sandbox.cgroups import Groups
 from adapters.sandbox.channel import Channel
 from adapters.sandbox.confinement import Python, Wall, in_memory, synthesized_files
 from adapters.sandbox.inside.limits import Limits
-from adapters.sandbox.resting import Resting
+from adapters.sandbox.resting import Keeps, Resting
 from adapters.sandbox.session import ConfinedSession, Pool
 from adapters.sandbox.workspace import folder_of
 from bot.errors import NoSandbox
@@ -33,7 +32,7 @@ _CHECK = ".check-"
 _NEEDED = ("--as-pid-1", "--clearenv", "--perms", "--size")
 
 
-class Bubblewrap:
+class Bubblewrap(Keeps):
     """Makes confined sessions below one folder of workspaces."""
 
     def __init__(
@@ -108,23 +107,6 @@ class Bubblewrap:
         """As in the port."""
         place = workspace, access, lines.key(line)
         return await self._resting.open(place, lambda: self._begun(workspace, access, line))
-
-    def processes(self, workspace: str) -> Mapping[str, str]:
-        """As in the port."""
-        return self._resting.processes(workspace)
-
-    @property
-    def lingering(self) -> Mapping[str, str]:
-        """As in the port."""
-        return self._resting.lingering
-
-    async def release(self, workspace: str) -> None:
-        """As in the port."""
-        await self._resting.release(workspace)
-
-    async def close(self) -> None:
-        """End the processes that rest. Sessions that are open stay."""
-        await self._resting.close()
 
     async def _begun(
         self, workspace: str, access: Access, line: Line | None = None

@@ -45,7 +45,7 @@ class Group:
                     return int(counts["oom_kill"])
         return 0
 
-    def remove(self) -> None:
+    def remove(self, *, is_forced: bool = False) -> None:
         """Take it away, once nothing is in it."""
         for each in dict.fromkeys((self.memory, self.pids)):
             with contextlib.suppress(OSError):

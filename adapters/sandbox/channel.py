@@ -12,9 +12,8 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from adapters.sandbox.cgroups import Group
 from adapters.sandbox.inside.link import NEWS
 from bot.errors import NoSandbox
 
@@ -23,6 +22,16 @@ _READY_S = 15.0
 _CLOSING_S = 3.0
 _BEATS_PER_LIMIT = 5
 _HEARTBEAT = b"\0\0\0\0"
+
+
+class Around(Protocol):
+    """What is around a process: a control group, a container."""
+
+    def kills(self) -> int:
+        """How often the kernel has ended something in it for want of memory."""
+
+    def remove(self, *, is_forced: bool) -> None:
+        """Take it away; `is_forced` where the process had to be killed."""
 
 
 class Gone(Exception):
@@ -41,7 +50,7 @@ class Channel(asyncio.Protocol):
         self._waiting_for = 0
         self._beat: asyncio.TimerHandle | None = None
         self._lost = asyncio.Event()
-        self.group: Group | None = None
+        self.group: Around | None = None
         self.news: Callable[[dict[str, Any]], None] = lambda frame: None
         """Takes what the server tells without being asked."""
 
@@ -55,11 +64,11 @@ class Channel(asyncio.Protocol):
         environment: dict[str, str] | None = None,
         cwd: str = "/",
         explain: Callable[[str], str] = str,
-        group: Group | None = None,
+        group: Around | None = None,
     ) -> "Channel":
         """Start the process and wait until its server is ready.
 
-        `group` is the control group that it enters, which goes with it.
+        `group` is what is around it, and goes with it.
         `explain` turns what it printed before it failed into a sentence with a mend.
 
         Raises:
@@ -183,11 +192,12 @@ class Channel(asyncio.Protocol):
                 self._transport.abort()
                 await _exits(process, _CLOSING_S)
         finally:
-            if process.poll() is None:
+            is_forced = process.poll() is None
+            if is_forced:
                 process.kill()
                 process.wait()
             if self.group is not None:
-                self.group.remove()
+                self.group.remove(is_forced=is_forced)
 
     def _send(self, frame: dict[str, Any]) -> None:
         assert self._transport is not None

@@ -41,10 +41,10 @@ _CONFIGURATION = (
 )
 """What programs need to start and to check certificates; no accounts, keys or host names."""
 
-_HOME = WORKSPACE + "/tmp"  # noqa: S108 - a folder of the workspace
+HOME = WORKSPACE + "/tmp"  # noqa: S108 - a folder of the workspace
 _TMP = "/tmp"  # noqa: S108 - the sandbox's own, on a file system of its own
 _FILES = {
-    "/etc/passwd": f"agent:x:{UID}:{UID}::{_HOME}:/bin/bash\nroot:x:0:0::/:/bin/false\n",
+    "/etc/passwd": f"agent:x:{UID}:{UID}::{HOME}:/bin/bash\nroot:x:0:0::/:/bin/false\n",
     "/etc/group": f"agent:x:{UID}:\nroot:x:0:\n",
     "/etc/hosts": "127.0.0.1 localhost\n",
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
@@ -133,7 +133,7 @@ class Wall:
             path += f":{self.python.prefix}/bin"
         values = {
             "PATH": path,
-            "HOME": _HOME,
+            "HOME": HOME,
             "USER": "agent",
             "LANG": "C.UTF-8",
             "TERM": "dumb",

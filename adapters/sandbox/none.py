@@ -8,14 +8,13 @@ import importlib
 import os
 import shutil
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from adapters.sandbox import lines
 from adapters.sandbox.channel import Channel
 from adapters.sandbox.confinement import server_settings
 from adapters.sandbox.inside.limits import Limits
-from adapters.sandbox.resting import Resting
+from adapters.sandbox.resting import Keeps, Resting
 from adapters.sandbox.session import ConfinedSession, Pool
 from adapters.sandbox.workspace import folder_of
 from bot.errors import NoSandbox
@@ -27,7 +26,7 @@ _START = (
 )
 
 
-class Unconfined:
+class Unconfined(Keeps):
     """Makes sessions that are confined by nothing."""
 
     def __init__(
@@ -71,23 +70,6 @@ class Unconfined:
             return session
 
         return await self._resting.open((workspace, access, lines.key(line)), begin)
-
-    def processes(self, workspace: str) -> Mapping[str, str]:
-        """As in the port."""
-        return self._resting.processes(workspace)
-
-    @property
-    def lingering(self) -> Mapping[str, str]:
-        """As in the port."""
-        return self._resting.lingering
-
-    async def release(self, workspace: str) -> None:
-        """As in the port."""
-        await self._resting.release(workspace)
-
-    async def close(self) -> None:
-        """End what lives on."""
-        await self._resting.close()
 
     async def _start(self, folder: str, line: Line | None) -> Channel:
         importlib.import_module("adapters.sandbox.inside.server")

@@ -52,6 +52,18 @@ class WorkspaceFolders:
         await self._end_resting()
         await asyncio.to_thread(_remove, self._workspaces / name)
 
+    async def filled(self, folders: Sequence[str]) -> tuple[str, ...]:
+        """Those of which one of these folders is not empty."""
+        return await asyncio.to_thread(self._filled, folders)
+
+    async def empty(self, name: str, folders: Sequence[str]) -> None:
+        """Remove what is in these folders of one.
+
+        Raises:
+            StoreUnusable: something in them cannot be removed.
+        """
+        await asyncio.to_thread(self._empty, self._workspaces / name, folders)
+
     async def remove_within(self, folder: str, name: str) -> int:
         """Remove what is called `name` in the folder `folder` of any workspace; returns in how many."""
         return await asyncio.to_thread(self._remove_within, folder, name)
@@ -61,6 +73,20 @@ class WorkspaceFolders:
         if not is_dry:
             await self._end_resting()
         return await asyncio.to_thread(self._take, trail, is_dry)
+
+    def _filled(self, folders: Sequence[str]) -> tuple[str, ...]:
+        return tuple(
+            name
+            for name in self._names()
+            if any(_has_entries(self._workspaces / name / folder) for folder in folders)
+        )
+
+    def _empty(self, workspace: Path, folders: Sequence[str]) -> None:
+        for folder in folders:
+            if _has_entries(workspace / folder):
+                _open(workspace / folder)
+                for each in list((workspace / folder).iterdir()):
+                    _gone(each)
 
     def _remove_within(self, folder: str, name: str) -> int:
         count = 0
@@ -98,6 +124,23 @@ def _handle(stack: contextlib.ExitStack, path: Path | str, within: int | None) -
     handle = os.open(path, flags, dir_fd=within)
     stack.callback(os.close, handle)
     return handle
+
+
+def _has_entries(folder: Path) -> bool:
+    try:
+        return not folder.is_symlink() and any(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except PermissionError:
+        # Its owner, the agent, closed it.
+        return True
+
+
+def _gone(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        _remove(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _remove(folder: Path) -> None:

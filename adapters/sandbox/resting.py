@@ -146,6 +146,29 @@ class Resting:
         task.add_done_callback(self._ending.discard)
 
 
+class Keeps:
+    """What every sandbox does with what lives on, as in the port."""
+
+    _resting: Resting
+
+    def processes(self, workspace: str) -> Mapping[str, str]:
+        """As in the port."""
+        return self._resting.processes(workspace)
+
+    @property
+    def lingering(self) -> Mapping[str, str]:
+        """As in the port."""
+        return self._resting.lingering
+
+    async def release(self, workspace: str) -> None:
+        """As in the port."""
+        await self._resting.release(workspace)
+
+    async def close(self) -> None:
+        """End the processes that rest. Sessions that are open stay."""
+        await self._resting.close()
+
+
 class HeldSession:
     """A session of the sandbox port, over a process that may rest after it."""
 

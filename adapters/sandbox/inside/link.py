@@ -39,16 +39,17 @@ class Beside(Protocol):
 
 
 class Link:
-    """The server's end of the socket."""
+    """The server's end of the socket, or of the two pipes that an engine makes of it."""
 
-    def __init__(self, fd: int, heartbeat_s: float) -> None:
-        self.fd = fd
+    def __init__(self, fd: int, out: int, heartbeat_s: float) -> None:
+        self.fd, self._out = fd, out
         self._heartbeat_s = heartbeat_s
         self._heard = time.monotonic()
         self._buffer = bytearray()
         self._waiting: list[dict[str, Any]] = []
         self._cancelled: set[int] = set()
-        os.set_blocking(fd, False)
+        for each in (fd, out):
+            os.set_blocking(each, False)
 
     def next_call(self, beside: Beside) -> dict[str, Any]:
         """The next call's frame, however long it takes; meanwhile `beside` is looked after.
@@ -102,10 +103,10 @@ class Link:
         body = json.dumps(frame, separators=(",", ":")).encode("ascii")
         left = memoryview(len(body).to_bytes(4, "big") + body)
         poller = select.poll()
-        poller.register(self.fd, select.POLLOUT)
+        poller.register(self._out, select.POLLOUT)
         while left:
             try:
-                left = left[os.write(self.fd, left) :]
+                left = left[os.write(self._out, left) :]
             except BlockingIOError:
                 if not poller.poll(1000 * self._heartbeat_s):
                     raise BotGone from None

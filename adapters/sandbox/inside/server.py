@@ -1,7 +1,7 @@
 """
 The tool server: takes calls from the bot, one at a time, and answers each with one frame.
 
-Started as `python -I -S -c ... <settings as JSON>`; its socket is descriptor 0.
+Started as `python -I -S -c ... <settings as JSON>`; what it hears comes by descriptor 0, what it says goes by 1.
 Whatever goes wrong inside a call is that call's result. When the bot is gone, everything ends.
 """
 
@@ -202,7 +202,7 @@ class Server:
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
-            _work_and_exit(work, theirs, self._link.fd)
+            _work_and_exit(work, theirs)
         os.close(theirs)
         answer = bytearray()
         ending = self._attendant.attend(
@@ -222,9 +222,10 @@ class Server:
         return given
 
 
-def _work_and_exit(work: Callable[[], dict[str, Any]], pipe: int, link: int) -> None:
+def _work_and_exit(work: Callable[[], dict[str, Any]], pipe: int) -> None:
     try:
-        os.close(link)
+        os.closerange(3, pipe)
+        os.closerange(pipe + 1, 65_536)
         try:
             answer = work()
         except Impossible as refusal:
@@ -245,17 +246,17 @@ def _make_anew(state: str) -> None:
 
 
 def main() -> None:
-    """Serve on descriptor 0 until the bot is gone, then end everything."""
+    """Serve until the bot is gone, then end everything."""
     settings = json.loads(sys.argv[1])
     limits = Limits(**settings["limits"])
     os.umask(0o022)
     # Children get neither the bot's socket nor its log.
-    link_fd = os.dup(0)
+    link_fd, out_fd = os.dup(0), os.dup(1)
     nothing = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1):
         os.dup2(nothing, fd)
     processes.seclude()
-    link = Link(link_fd, limits.heartbeat_s)
+    link = Link(link_fd, out_fd, limits.heartbeat_s)
     root, state = settings["root"], settings["state"]
     if settings["writable"]:
         for folder in FOLDERS:

@@ -7,6 +7,7 @@ import pytest
 from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.sandbox.none import Unconfined
 from bot.ports.sandbox import Sandbox
+from tests.adapters.sandbox.engine import containers
 from tests.contracts.background import BackgroundContract
 from tests.contracts.sandbox import SandboxContract
 from tests.doubles.sandbox import MemorySandbox
@@ -17,6 +18,13 @@ class TestBubblewrap(SandboxContract, BackgroundContract):
     @pytest.fixture
     def sandbox(self, tmp_path: Path) -> Sandbox:
         return Bubblewrap(tmp_path / "workspaces")
+
+
+@pytest.mark.sandbox
+class TestContainers(SandboxContract, BackgroundContract):
+    @pytest.fixture
+    def sandbox(self, tmp_path: Path) -> Sandbox:
+        return containers(tmp_path / "workspaces")
 
 
 class TestUnconfined(SandboxContract, BackgroundContract):

@@ -142,3 +142,30 @@ async def test_no_link_leads_what_is_taken_out_elsewhere(tmp_path: Path, link: s
     await WorkspaceFolders(tmp_path / "w").remove_within("inbox", "K7Q2WX")
 
     assert (tmp_path / "outside/K7Q2WX/kept.txt").exists()
+
+
+async def test_scratch_folders_are_emptied_and_nothing_behind_a_link_is_touched(
+    tmp_path: Path,
+) -> None:
+    folders = WorkspaceFolders(tmp_path / "w")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    for name in ("full", "empty", "linked"):
+        (tmp_path / "w" / name / "cache").mkdir(parents=True)
+    (tmp_path / "w/full/cache/deep").mkdir()
+    (tmp_path / "w/full/cache/deep/a").write_text("a")
+    (tmp_path / "w/full/cache/deep").chmod(0o500)
+    (tmp_path / "w/full/cache/link").symlink_to(outside)
+    (tmp_path / "w/full/drafts").mkdir()
+    (tmp_path / "w/full/drafts/b").write_text("b")
+    (tmp_path / "w/linked/tmp").symlink_to(outside)
+
+    assert await folders.filled(("cache", "tmp")) == ("full",)
+    for name in ("full", "empty", "linked", "never-made"):
+        await folders.empty(name, ("cache", "tmp"))
+
+    assert await folders.filled(("cache", "tmp")) == ()
+    assert list((tmp_path / "w/full/cache").iterdir()) == []
+    assert (tmp_path / "w/full/drafts/b").read_text() == "b"
+    assert (outside / "kept").read_text() == "kept"
