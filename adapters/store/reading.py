@@ -7,6 +7,7 @@ from pathlib import Path
 from time import time
 
 from adapters.store import schema
+from adapters.store.checkpoints import StoreCheckpoints
 from adapters.store.figures import StoreFigures
 from adapters.store.holds import StoreHolds
 from adapters.store.incidents import StoreIncidents
@@ -44,6 +45,7 @@ class Reading:
     people: StorePeople
     positions: StorePositions
     installs: StoreInstalls
+    checkpoints: StoreCheckpoints
 
 
 @asynccontextmanager
@@ -72,7 +74,7 @@ async def open_for_reading(
         installs = StoreInstalls(writer, readers, sealing)
         yield Reading(
             records, spending, journal, figures, secrets, restores, holds, incidents, people,
-            positions, installs,
+            positions, installs, StoreCheckpoints(writer, readers),
         )  # fmt: skip
     finally:
         await writer.close()

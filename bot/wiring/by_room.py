@@ -12,6 +12,7 @@ from adapters.store.open import Store
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.audit import Audits, AuditSettings, Gates
 from bot.agent.filing import Shelves
+from bot.agent.keeping import Kept
 from bot.agent.turn import Turns
 from bot.chat.allow_list import AllowList
 from bot.goals.goal import Goal
@@ -104,8 +105,9 @@ def build_turns(
     files: Files,
     *,
     toolboxes: Sequence[Toolbox] = (),
+    kept: Kept | None = None,
 ) -> RoomTurns:
-    """The turns of a process; `toolboxes` give them further tools."""
+    """The turns of a process; `toolboxes` give them further tools, `kept` keeps their workspaces."""
     endpoints = endpoints_of(settings, allow_list)
     rules = RoomRules(allow_list, store.permissions, by_default(settings))
 
@@ -130,6 +132,7 @@ def build_turns(
             rules=rules,
             toolboxes=toolboxes,
             endpoints=endpoints,
+            kept=kept,
         )
 
     return RoomTurns(make, allow_list)

@@ -12,8 +12,6 @@ from typing import Final, Protocol
 
 from adapters.backup.tree import Entry, Told, copy_tree
 from adapters.files.blobs import DRAFTS, MB, BlobFolder
-from adapters.sandbox.removing import WorkspaceFolders
-from bot.ports.attached import INBOX, folder_of
 from bot.ports.files import Attachments
 from bot.settings import Settings
 from scheduler.alarms import Alarms
@@ -46,16 +44,6 @@ def keep_swept(
             await each.sweep(attachments.named)
 
     alarms.add("files", sweep, SWEEP_S / rate)
-
-
-def withdrawing(settings: Settings) -> Callable[[str], Awaitable[None]]:
-    """What takes a message's files out of the workspaces, told of its id."""
-    workspaces = WorkspaceFolders(settings.workspaces_dir)
-
-    async def withdraw(message: str) -> None:
-        await workspaces.remove_within(INBOX, folder_of(message))
-
-    return withdraw
 
 
 def back_up_files(settings: Settings, to: Path, told: Told) -> Iterator[Entry]:

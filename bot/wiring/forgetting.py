@@ -20,6 +20,7 @@ from adapters.console.blanking import ConsoleTraces
 from adapters.console.room import room_path
 from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.sandbox.removing import WorkspaceFolders
+from adapters.snapshots.folder import SnapshotFolder
 from adapters.store.open import SQLITE, Store, file_of
 from bot.errors import BadInput, HeadwayError, Ours
 from bot.goals.instructions import Instruction
@@ -28,6 +29,7 @@ from bot.ports.sandbox import Sandbox
 from bot.settings import Settings
 from bot.wiring.holding import own_store
 from bot.wiring.names import names_of
+from bot.wiring.snapshots import KeptFolders, SnapshotTraces, open_snapshots
 from scheduler.alarms import Alarms
 from scheduler.control import Request
 from scheduler.forgetting import SWEEP_S, TIDY_FIRST_S, TIDY_S, Forgetter, Parts
@@ -154,7 +156,11 @@ class PurgeDesk:
 
 
 def forgetter_of(
-    settings: Settings, store: Store, sandbox: Sandbox | None = None, **further: Any
+    settings: Settings,
+    store: Store,
+    snapshots: SnapshotFolder,
+    sandbox: Sandbox | None = None,
+    **further: Any,
 ) -> Forgetter:
     """Forgets in this state folder; `further` are parts of a process at work."""
     resting = {"end_resting": sandbox.close} if isinstance(sandbox, Bubblewrap) else {}
@@ -165,8 +171,13 @@ def forgetter_of(
         forgetting=store.forgetting,
         retention=store.retention,
         scrub=store.scrub,
-        workspaces=workspaces,
-        traces=(console, workspaces, Copies(settings)),
+        workspaces=KeptFolders(workspaces, store.checkpoints),
+        traces=(
+            console,
+            workspaces,
+            SnapshotTraces(snapshots, store.checkpoints),
+            Copies(settings),
+        ),
         **further,
     )
     return Forgetter(
@@ -184,6 +195,7 @@ def keep_forgetting(
     texts: Callable[[], None],
     people: Callable[[], Awaitable[object]],
     sandbox: Sandbox | None,
+    snapshots: SnapshotFolder,
 ) -> PurgeDesk:
     """Forget what is due, for as long as the alarms ring; returns the desk for commands.
 
@@ -194,7 +206,9 @@ def keep_forgetting(
         texts()
         await people()
 
-    forgetter = forgetter_of(settings, store, sandbox, wake=wake, forget_cached=forget_cached)
+    forgetter = forgetter_of(
+        settings, store, snapshots, sandbox, wake=wake, forget_cached=forget_cached
+    )
     alarms.add("forget", forgetter.sweep, SWEEP_S)
     alarms.add("tidy", forgetter.tidy, TIDY_S / settings.clock_rate)
     alarms.at("tidy", TIDY_FIRST_S / settings.clock_rate)
@@ -210,7 +224,9 @@ async def own_purge_desk(settings: Settings) -> AsyncIterator[PurgeDesk]:
         StoreBusy, StoreUnusable.
     """
     async with own_store(settings) as store:
-        desk = PurgeDesk(forgetter_of(settings, store), store.forgetting.known)
+        desk = PurgeDesk(
+            forgetter_of(settings, store, open_snapshots(settings)), store.forgetting.known
+        )
         try:
             yield desk
         finally:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from adapters.clock import WallClock
 from adapters.mcp.toolbox import McpToolbox
+from adapters.snapshots.folder import SnapshotFolder
 from adapters.store.open import Store, open_store
 from adapters.telemetry.logs import redact_with
 from bot.chat.facts import Manner
@@ -30,6 +31,7 @@ from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.operations import Watches, build_watches
 from bot.wiring.sandbox import discreet_sandbox, open_sandbox
 from bot.wiring.secrets import KnownInstalls, learn_stored
+from bot.wiring.snapshots import open_snapshots
 from bot.wiring.told import Told
 from bot.wiring.upkeep import keep_before
 from bot.wiring.watch import Watch, watching
@@ -76,6 +78,7 @@ class Ground:
     """The sandbox, as it is; `sandbox` is what tools are given."""
     sandbox: Sandbox | None
     files: Files
+    snapshots: SnapshotFolder
     mcp: McpToolbox
     """The tools of rooms' MCP servers."""
 
@@ -117,6 +120,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, around: Around)
         confined=confined,
         sandbox=discreet_sandbox(around.sandbox(confined), redactor),
         files=open_files(settings),
+        snapshots=open_snapshots(settings),
         mcp=mcp,
     )
 

@@ -1,8 +1,8 @@
 """
 Backups of the whole state, and the way back.
 
-Rule 1: a backup holds the database, the goals' files, those of messages and the settings without
-        secrets; the key file and whatever else lies in the state folder is not in it.
+Rule 1: a backup holds the database, the goals' files with their snapshots, those of messages and the
+        settings without secrets; the key file and whatever else lies in the state folder is not in it.
 Rule 2: the database comes first, so that every file is as new as its rows say, or newer.
 Rule 3: nothing is replaced before the backup has been read to its end and found whole; the database
         is the last to appear. While a restore is under way, or was cut short, a mark stands in the
@@ -37,6 +37,8 @@ from bot.wiring.folder import NAME, UNFINISHED, identity, known_identity, owned
 from bot.wiring.matrix_backup import FOLDER as MATRIX
 from bot.wiring.matrix_backup import put_matrix
 from bot.wiring.program import version
+from bot.wiring.snapshots import FOLDER as SNAPSHOTS
+from bot.wiring.snapshots import back_up_snapshots, restore_snapshots
 
 DATABASE: Final = "database"
 WORKSPACES: Final = "workspaces"
@@ -66,7 +68,7 @@ def back_up(settings: Settings, place: Path, shown: object, told: Told) -> Manif
         StoreBusy, StoreUnusable: the database cannot be read, or the backup cannot be written.
     """
     place, files = place.absolute(), settings.workspaces_dir
-    for among in (files, settings.state_dir / FOLDER):
+    for among in (files, settings.state_dir / FOLDER, settings.state_dir / SNAPSHOTS):
         if place.resolve().is_relative_to(among.resolve()):
             raise BadInput(f"{place} lies among the goals' files: name a folder outside {among}.")
     at = time.time()
@@ -78,6 +80,7 @@ def back_up(settings: Settings, place: Path, shown: object, told: Told) -> Manif
         rows = tuple(read_tree(folder))
         copied = [_in_workspaces(each) for each in _copied(files, folder / WORKSPACES, told)]
         copied += back_up_files(settings, folder, _summed(FOLDER, 0, told))
+        copied += back_up_snapshots(settings, folder, _summed(SNAPSHOTS, 0, told))
         entries = (*rows, *(entry for entry in copied if not entry.why))
         left_out = [entry for entry in copied if entry.why]
         manifest = _manifest(settings, at, found, entries, (*_elsewhere(settings), *left_out))
@@ -190,6 +193,7 @@ def _restore(
         _copy_checked(place, manifest, draft, told)
         _copy_checked(place, manifest, keys, told, MATRIX)
         restore_files(settings, place, manifest.entries)
+        restore_snapshots(settings, place, manifest.entries)
         with _swapped(files, draft, beside) as kept, _swapped(matrix, keys, beside) as kept_keys:
             report, database = upkeep.restore(
                 settings.database_url,

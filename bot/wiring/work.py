@@ -10,6 +10,7 @@ from adapters.console.connection import ConsoleChat
 from adapters.console.shelf import Shelf
 from bot.agent.background import LOOK_S as LIVES_LOOK_S
 from bot.agent.background import Background
+from bot.agent.keeping import Kept
 from bot.agent.probe import SandboxProbe
 from bot.agent.reviews import Reviewed, Reviews
 from bot.chat.allow_list import AllowList
@@ -24,7 +25,7 @@ from bot.wiring.caps import keep_caps
 from bot.wiring.control import Control, with_desks
 from bot.wiring.discreet import discreet_answers
 from bot.wiring.draining import Drain
-from bot.wiring.files import keep_swept, withdrawing
+from bot.wiring.files import keep_swept
 from bot.wiring.forgetting import keep_forgetting
 from bot.wiring.gates import build_gates
 from bot.wiring.ground import Ground
@@ -46,6 +47,7 @@ from bot.wiring.secrets import LOOK_S, SecretDesk, with_secrets
 from bot.wiring.signs import Shown
 from bot.wiring.slack_app import only_install
 from bot.wiring.slack_desk import SlackDesk
+from bot.wiring.snapshots import keep_snapshots, withdrawing
 from bot.wiring.watch import Parts
 from scheduler.control import Answer
 from scheduler.parked import Parked
@@ -88,7 +90,7 @@ async def build_work(ground: Ground) -> Work:
     projects = build_projects(ground)
     turns = build_turns(
         settings, clock, store, ground.model, ground.sandbox, allow_list, ground.files,
-        toolboxes=(projects, ground.mcp),
+        toolboxes=(projects, ground.mcp), kept=Kept(ground.snapshots, store.checkpoints),
     )  # fmt: skip
     begins = Reviewed(turns, Reviews(projects, store.journal, allow_list), store.journal)
     gates = build_gates(ground, allow_list)
@@ -97,7 +99,8 @@ async def build_work(ground: Ground) -> Work:
     shown = Shown(connected.signs, lambda: worker.busy, store.journal, allow_list, clock)
     desk = build_desk(
         settings, clock, store, worker.wake, delivery.notify, ground.manner, allow_list,
-        worker.recall, shown.acks.taken, withdrawing(settings), ground.mcp,
+        worker.recall, shown.acks.taken,
+        withdrawing(settings, ground.snapshots, store.checkpoints), ground.mcp,
     )  # fmt: skip
     intake = Intake(desk, allow_list.of, names.is_ours, ground.watches.operations)
     homes = build_homes(ground, desk, connected)
@@ -130,7 +133,7 @@ def desks(ground: Ground, work: Work, control: Control) -> Answer:
     people = PeopleDesk(work.allow_list, store, ground.names, notify, only)
     purges = keep_forgetting(
         ground.alarms, settings, store, work.worker.wake, work.turns.forget_texts,
-        work.allow_list.load, ground.confined,
+        work.allow_list.load, ground.confined, ground.snapshots,
     )  # fmt: skip
     sealed = SecretDesk(store.secrets, ground.redactor, matrix_account(settings))
     if ground.names.is_shared:
@@ -162,6 +165,7 @@ async def _tie(ground: Ground, work: Work) -> None:
     copies = (work.console.shelf,) if work.console.shelf is not None else ()
     swept = (ground.files, *copies)
     keep_swept(ground.alarms, swept, store.attachments, ground.settings.clock_rate)
+    keep_snapshots(ground.alarms, ground.settings, ground.snapshots, store)
     operations.posted = notify
     work.departures.wake, work.worker.troubled = work.worker.wake, watches.store.troubled
     await watches.begin(

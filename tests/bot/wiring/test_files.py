@@ -17,11 +17,13 @@ from bot.ports.attached import path_of
 from bot.redaction import Redactor
 from bot.settings import Settings, read_settings
 from bot.wiring.discreet import DiscreetSandbox
-from bot.wiring.files import FOLDER, keep_swept, open_files, withdrawing
+from bot.wiring.files import FOLDER, keep_swept, open_files
+from bot.wiring.snapshots import open_snapshots, withdrawing
 from bot.wiring.upkeep import back_up, restore
 from scheduler.alarms import Alarms
 from tests.adapters.files.test_blobs import aged
 from tests.contracts.files import pieces_of, read
+from tests.doubles.checkpoints import MemoryCheckpoints
 from tests.doubles.clock import HandClock
 from tests.doubles.files import MemoryAttachments
 
@@ -187,7 +189,8 @@ async def test_what_came_with_a_message_that_is_taken_back_leaves_the_workspaces
         path.parent.mkdir(parents=True)
         path.write_text("theirs")
 
-    await withdrawing(settings)("m1")
+    checkpoints = MemoryCheckpoints(None)
+    await withdrawing(settings, open_snapshots(settings), checkpoints)("m1")
 
     left = [path for path in settings.workspaces_dir.rglob("*") if path.is_file()]
     assert left == [settings.workspaces_dir / "s1" / path_of("m2", "a.csv")]
