@@ -20,6 +20,7 @@ from bot.chat.parse import NAME, objective, wanted
 from bot.chat.pressed import About, live, refusal, refuse, some
 from bot.chat.rights import Act
 from bot.chat.room_forms import RoomForms
+from bot.chat.secret_forms import SecretForms
 from bot.errors import BadInput, Refused
 from bot.goals.money import Ledger
 from bot.ports.chat import Place
@@ -43,6 +44,7 @@ class Checks:
             "answer": self._answer,
             "reopen": self._reopen,
             "room": self._room,
+            "secret": SecretForms(desk).wrong,
         }
 
     async def wrong(self, found: About) -> Wrong:

@@ -22,6 +22,7 @@ from bot.chat.patience import Chatter, Patience
 from bot.chat.people_commands import PeopleCommands
 from bot.chat.replies import picking
 from bot.chat.rights import Act, may
+from bot.chat.secret_commands import SecretCommands
 from bot.chat.showing import Showing
 from bot.chat.starting import Starting
 from bot.chat.verbs import OF_ANYBODY, OF_GOAL
@@ -67,6 +68,7 @@ class Commands:
         self._gates = GateCommands(desk, self.commit, self.may)
         self._holding = HoldCommands(desk)
         self._forgetting = ForgetCommands(desk)
+        self._secrets = SecretCommands(desk)
         self._patience, self._chatter = Patience(), Chatter()
         self._repeated = Patience(1, REPEATED_S)
         self._asked_to_cancel: dict[tuple[str, str], float] = {}
@@ -91,11 +93,11 @@ class Commands:
         match command.verb.name:
             case "":
                 await self.start(heard, command.text)
-            case "ask":
-                await self.ask(heard, command.text)
             case "plan":
                 content = Content(command.text, heard.person, heard.of)
                 await self.starting.start(heard, content, plan_first=True)
+            case "ask":
+                await self.ask(heard, command.text)
             case "spend":
                 await self._money.spend(heard, command)
             case "list":
@@ -108,6 +110,8 @@ class Commands:
                 await self._holding.run(heard, command)
             case name if name in self._forgetting.verbs:
                 await self._forgetting.run(heard, command)
+            case name if name in self._secrets.verbs:
+                await self._secrets.run(heard, command)
             case name if name in self._people.verbs:
                 await self._people.run(heard, command)
             case name:

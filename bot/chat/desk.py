@@ -10,6 +10,7 @@ from bot.chat.allow_list import AllowList
 from bot.chat.facts import Manner
 from bot.chat.heard import Heard, aimed_id_in, goal_id, goal_id_in
 from bot.chat.held import kept
+from bot.chat.secret_keeping import Keeping
 from bot.goals.events import Event
 from bot.goals.goal import FINAL, Goal, State
 from bot.goals.instructions import Instruction
@@ -103,6 +104,7 @@ class Desk:
     forgetting: Forgetting | None = None
     withdraw: Callable[[str], Awaitable[None]] = _nothing_of
     """Told of each message that was taken back, by its id: what its files left goes."""
+    secrets: Keeping | None = None
     recall: Callable[[], Awaitable[None]] = _nobody
     """Told when holds have changed: what runs may have to stop, what rests may go on."""
 

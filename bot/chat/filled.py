@@ -19,6 +19,7 @@ from bot.chat.parse import Command, objective, wanted
 from bot.chat.pressed import about, refuse_outsiders
 from bot.chat.rights import Act
 from bot.chat.room_forms import RoomForms
+from bot.chat.secret_forms import SecretForms
 from bot.chat.verbs import VERBS
 from bot.errors import BadInput
 from bot.goals.goal import Goal, State
@@ -41,6 +42,7 @@ class Filled:
         self._deciding = deciding
         self._aiming = aiming
         self._rooms = RoomForms(desk)
+        self._secrets = SecretForms(desk)
 
     async def handle(self, heard: Heard) -> None:
         """Do what submitting the form does. Raises Refused, BadInput, and as the store does."""
@@ -48,6 +50,7 @@ class Filled:
             "start": self._start,
             "aim": self._aim,
             "room": self._room,
+            "secret": self._secret,
         }
         of_goal: Mapping[str, Callable[[Heard, Goal], Awaitable[None]]] = {
             "edit": self._edit,
@@ -121,6 +124,10 @@ class Filled:
         if await self._commands.may(heard, Act.SETTINGS):
             await self._rooms.set(heard)
 
+    async def _secret(self, heard: Heard) -> None:
+        if await self._commands.may(heard, Act.SECRETS):
+            await self._secrets.handle(heard)
+
     def _money(self, heard: Heard) -> Budget | None:
         """The budget that was filled in; None where it is the room's."""
         texts, text = self._desk.manner.texts, _field(heard, BUDGET)
@@ -154,9 +161,9 @@ async def about_goal(desk: Desk, heard: Heard) -> Heard:
     )
 
 
-def _field(heard: Heard, name: str) -> str:
-    return dict(heard.message.form).get(name, "").strip()
 def _is_planned(heard: Heard) -> bool:
     return _field(heard, PLAN_FIRST) == TICKED
 
 
+def _field(heard: Heard, name: str) -> str:
+    return dict(heard.message.form).get(name, "").strip()

@@ -18,8 +18,11 @@ from typing import Final
 from bot.chat.amounts import Amount, read_amount
 from bot.chat.gate_words import read_gate
 from bot.chat.hold_words import read_hold
+from bot.chat.mcp_words import is_about_mcp
 from bot.chat.people_words import read_entry, read_subject
+from bot.chat.repo_words import is_about_repositories
 from bot.chat.room_words import is_like_a_key, read_setting
+from bot.chat.secret_words import read_secret
 from bot.chat.texts import Texts
 from bot.chat.verbs import START, VERBS, Takes, Verb
 from bot.errors import BadInput
@@ -278,6 +281,8 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
             is_entry = not after or read_entry(after, _NOWHERE, texts) is not None
             return Command(verb, text=after) if is_entry else None
         case Takes.SETTING:
+            if is_about_repositories(after) or is_about_mcp(after):
+                return Command(verb, text=after)
             is_setting = not after or read_setting(after, texts) is not None
             is_key = len(after.split()) == 1 and is_like_a_key(after)
             return Command(verb, text=after) if is_setting or is_key else None
@@ -285,6 +290,8 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
             goal, rest = _goal(after)
             is_person = rest.lower() == "me" or read_subject(rest, _NOWHERE) is not None
             return Command(verb, goal, rest) if is_person else None
+        case Takes.SECRET:
+            return None if read_secret(after) is None else Command(verb, text=after)
         case Takes.GATE:
             goal, rest = _goal(after)
             return None if read_gate(rest) is None else Command(verb, goal, rest)

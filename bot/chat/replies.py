@@ -21,6 +21,8 @@ PICK: Final = "pick"
 PICKS_MOST: Final = 20
 SETTINGS: Final = "settings"
 """The reason of a list of a room's settings, for who may set them."""
+SECRET: Final = "secret"
+"""The reason of the way to a form in which a secret's value is typed; behind it the words of the verb."""
 _BUTTONS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "stranger": (("/goal access", "button.ask_access"),),
     "access": (("/goal allow {of}", "button.allow"),),
@@ -35,6 +37,7 @@ _PRESSED: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     AGAIN: (("again {of}", "button.again"),),
     "sure": (("cancel {of} yes", "button.cancel_sure"),),
     SETTINGS: (("room", "button.settings"),),
+    SECRET: (("secret {of}", "button.secret"),),
 }
 """Those that spare typing, where there are buttons: elsewhere the words above them say what to type."""
 

@@ -1,14 +1,20 @@
 """
-What people say, before it is stored: a known secret value that stands in it is taken out.
+What people say, before it is stored: what is secret in it, or looks so, is taken out.
 
-Rule: whoever said it is told once for each secret, in the place where it was said: others may have
-read it there.
+Rule 1: whoever said a known value is told once for each secret, in the place where it was said: others
+        may have read it there.
+Rule 2: whoever said what looks secret is told once a message, and how goals get secrets. What they said
+        goes its way without it.
+Rule 3: a value that was typed in a form is sealed first; the form is stored with the name of that.
 """
 
 from dataclasses import replace
 
 from bot.chat.facts import Manner
 from bot.chat.heard import named_plainly
+from bot.chat.looks_secret import suspects
+from bot.chat.secret_forms import SealedForms
+from bot.chat.secret_words import typed_value
 from bot.ports.chat import Arrival, Changed, Incoming, Reacted, Receive
 from bot.ports.mail import Outbox, Rooms
 from bot.ports.positions import Position
@@ -25,10 +31,12 @@ class Screening:
         outbox: Outbox,
         redactor: Redactor,
         manner: Manner,
+        forms: SealedForms | None = None,
     ) -> None:
         self._receive = receive
         self._rooms, self._outbox = rooms, outbox
         self._redactor, self._manner = redactor, manner
+        self._forms = forms
 
     async def receive(self, *arrivals: Arrival, upto: Position | None = None) -> None:
         """Store what came without secrets. Raises as the store does; then it is given again."""
@@ -40,19 +48,51 @@ class Screening:
             message = message.as_message
         if not isinstance(message, Incoming):
             return message
+        if self._forms is not None:
+            message = await self._forms.without_value(message)
         said = [message.text, *(value for _, value in message.form)]
         for name in dict.fromkeys(name for one in said for name in self._redactor.names_in(one)):
             await self._tell(message, name)
         text = self._redactor.text(message.text)
+        text, kinds = self._without_suspects(text)
+        if kinds:
+            await self._tell_of(message, kinds)
         form = tuple((name, self._redactor.text(value)) for name, value in message.form)
         is_clean = text == message.text and form == message.form
         return message if is_clean else replace(message, text=text, form=form)
+
+    def _without_suspects(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """The text without what looks secret, and what that was, as people read it."""
+        texts = self._manner.texts
+        typed = typed_value(text)
+        if typed:
+            # Whoever reads the command says what is to be said.
+            left_out = texts("said.left_out", kind=texts("secret_kind.password"))
+            return text.replace(typed, left_out), ()
+        pieces, kinds, at = [], [], 0
+        for one in suspects(text):
+            kind = texts.first(
+                f"secret_kind.{one.kind}", "secret_kind.other", kind=one.kind.replace("_", " ")
+            )
+            pieces += [text[at : one.begin], texts("said.left_out", kind=kind)]
+            kinds.append(kind)
+            at = one.end
+        return "".join((*pieces, text[at:])), tuple(dict.fromkeys(kinds))
+
+    async def _tell_of(self, message: Incoming, kinds: tuple[str, ...]) -> None:
+        """The same of what looks secret."""
+        texts = self._manner.texts
+        text = texts("said.looks_secret", kinds=texts("list_of").join(kinds))
+        await self._say(message, f"looks-secret:{message.id}", text)
 
     async def _tell(self, message: Incoming, name: str) -> None:
         """Queue it under a key of its own: said again, it is not queued again."""
         text = self._manner.texts("said.secret", mark=mark(name))
         network, speaker = message.place.network, named_plainly(message.speaker)
+        await self._say(message, f"secret:{network}:{speaker.id}:{name}", text)
+
+    async def _say(self, message: Incoming, key: str, text: str) -> None:
+        speaker = named_plainly(message.speaker)
         thread = await self._rooms.begin(message.place)
-        person = await self._rooms.person(network, speaker)
-        key = f"secret:{network}:{speaker.id}:{name}"
+        person = await self._rooms.person(message.place.network, speaker)
         await self._outbox.say(thread.session, key, text, only_for=person)

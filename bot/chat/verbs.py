@@ -86,6 +86,7 @@ _SERVED: Final = (
     Verb("accept", Takes.GOAL, Act.START),
     Verb("decline", Takes.GOAL, Act.SEE),
     Verb("room", Takes.SETTING, Act.SEE),
+    Verb("secret", Takes.SECRET, Act.SECRETS),
     Verb("allow", Takes.ENTRY, Act.ALLOW),
     Verb("claim", Takes.CODE, Act.SEE),
     Verb("access", Takes.NOTHING, Act.SEE),

@@ -18,6 +18,7 @@ from bot.chat.forms import Forms
 from bot.chat.home import Homes, Reader
 from bot.chat.pressed import About, about, refuse_outsiders, some
 from bot.chat.room_forms import RoomForms
+from bot.chat.secret_forms import SecretForms
 from bot.chat.typed import sentence_as_typed
 from bot.errors import Refused
 from bot.ports.chat import Incoming, Network, Place, Speaker
@@ -28,6 +29,7 @@ from bot.redaction import Redactor
 
 DETAILS: Final = "trace"
 SETTINGS: Final = "room"
+SECRET: Final = "secret"
 _OPENING: Final = re.compile(r"(edit|budget|trace|reopen)(?: ([gG][0-9]{1,9}))?")
 
 
@@ -54,6 +56,7 @@ class PersonalWindows:
             **Forms(desk).of,
             SETTINGS: RoomForms(desk).window,
             DETAILS: self._details,
+            SECRET: SecretForms(desk).window,
         }
 
     def opens(self, pressed: Incoming) -> bool:
@@ -115,5 +118,7 @@ def _verb(text: str) -> tuple[str, str] | None:
     """The verb of a press that opens a window, and the goal that it names; else None."""
     if text in ("", NEW, SETTINGS) or text.partition("\n")[0] == AIM:
         return text.partition("\n")[0], ""
+    if text.startswith(f"{SECRET} "):
+        return SECRET, ""
     match = _OPENING.fullmatch(text.strip())
     return (match[1], match[2] or "") if match else None

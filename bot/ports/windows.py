@@ -13,7 +13,7 @@ from typing import Final, Literal, Protocol
 
 from bot.ports.chat import Incoming, Place, Shape, Speaker
 
-Act = Literal["start", "aim", "edit", "budget", "answer", "reopen", "room"]
+Act = Literal["start", "aim", "edit", "budget", "answer", "reopen", "room", "secret"]
 """What submitting a form does; `Incoming.act` has it. `aim` makes a goal of the message `of`; `budget` is
 as `budget <amount> and resume`, `answer` as an answer in words to the decision that it names."""
 

@@ -20,6 +20,7 @@ from bot.chat.texts.english_people import PEOPLE
 from bot.chat.texts.english_presses import PRESSES
 from bot.chat.texts.english_projects import PROJECTS
 from bot.chat.texts.english_rooms import ROOMS
+from bot.chat.texts.english_secrets import SECRETS
 from bot.chat.texts.english_slack import SLACK
 from bot.chat.texts.english_upkeep import UPKEEP
 from bot.chat.texts.english_windows import WINDOWS
@@ -37,6 +38,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     **PRESSES,
     **PROJECTS,
     **ROOMS,
+    **SECRETS,
     **SLACK,
     **UPKEEP,
     **WINDOWS,

@@ -17,6 +17,7 @@ from bot.chat.departures import Departures
 from bot.chat.desk import Desk
 from bot.chat.facts import Manner
 from bot.chat.intake import Intake
+from bot.chat.secret_keeping import Keeping
 from bot.goals.events import Event
 from bot.goals.goal import Goal
 from bot.goals.instructions import Instruction
@@ -79,6 +80,7 @@ class Bench:
             doors=self.store.doors,
             holds=self.store.holds,
             repositories=self.store.repositories,
+            secrets=Keeping(self.store.secret_uses),
             recall=self._recall,
         )
         self.intake = Intake(self.desk, self.allow_list.of)

@@ -9,6 +9,7 @@ from bot.chat.delivery import Delivery
 from bot.chat.desk import Desk
 from bot.chat.facts import Manner
 from bot.chat.intake import Intake
+from bot.chat.secret_keeping import Keeping
 from bot.goals.events import Event
 from bot.goals.goal import Goal
 from bot.goals.instructions import Instruction
@@ -121,6 +122,7 @@ class Net:
             self.store.inbox, self.store.journal, self.store.rooms, self.store.outbox, self.clock,
             budget=DEFAULT_BUDGET, wake=self._wake, manner=self.manner, allow_list=self.allow_list,
             doors=self.store.doors, holds=self.store.holds,
+            secrets=Keeping(self.store.secret_uses, "https://bot.example.org/"),
         )  # fmt: skip
         self.intake = Intake(self.desk, self.allow_list.of)
         self.delivery = Delivery(
