@@ -74,6 +74,7 @@ from adapters.rehearsal.script import (
     whole_text,
 )
 from tests.peers.scripts_projects import PROJECTS
+from tests.peers.scripts_sandbox import SANDBOX
 
 _DIRECTIVE = re.compile(r"!script +([a-z_]+)((?: +[^\s<\"]+)*)")
 
@@ -445,4 +446,5 @@ _SCRIPTS: dict[str, tuple[Part, Part]] = {
     "invalid": (_invalid, _counted),
     "narrows": (_narrows, _continues),
     **PROJECTS,
+    **SANDBOX,
 }
