@@ -7,6 +7,9 @@ from bot.tools.policy.verdict import Denied
 from bot.tools.untrusted import unlabelled
 
 WITHDRAWN: Final = "Not run: it was put before people, and withdrawn before anybody answered."
+CHANGED: Final = (
+    "Not run: what may run here was changed a moment before. Call it again if it is still needed."
+)
 OTHER_CALL: Final = "Not run: what was approved is another call than this one."
 ELSEWISE: Final = "Do it another way, or say in your reply what you need and why."
 

@@ -87,7 +87,7 @@ class ToolCalls:
                 continue
             if not await self._is_started(group):
                 return
-            await self._run(group)
+            await self._run(await self._still_allowed(group))
         if weighed.parked:
             self._park(weighed.parked)
         elif weighed.asked:
@@ -200,7 +200,22 @@ class ToolCalls:
             self.interrupt()
         return bool(rules) and not self._record.is_over
 
+    async def _still_allowed(self, group: Sequence[Use]) -> Sequence[Use]:
+        """Those that may run after all, where somebody has written since they were weighed."""
+        if not self._record.was_read_anew:
+            return group
+        still = []
+        for use in group:
+            verdict = await self._permits.weigh(use.id, use.tool, use.args)
+            if isinstance(verdict, Allowed):
+                still.append(use)
+            else:
+                self._end(use.id, "interrupted", kept(False, denials.CHANGED))
+        return still
+
     async def _run(self, group: Sequence[Use]) -> None:
+        if not group:
+            return
         self._on_now(doing(group[0]))
         self._begun |= {use.id for use in group}
         if len(group) == 1:

@@ -101,6 +101,9 @@ class World:
     told: list[str] = field(default_factory=list)
     store: Any = None
     files: Any = field(default_factory=MemoryFiles)
+    rules: Any = None
+    """What holds for its calls; None: what holds where nobody has said anything."""
+    toolboxes: Any = ()
     hears: bool = True
     """What is written is told to the turns, as it is where no other process writes."""
 
@@ -125,14 +128,22 @@ class World:
             self.settings,
             lambda goal, text: self.told.append(text),
             Shelves(self.files, self.store.attachments),
+            rules=self.rules,
+            toolboxes=self.toolboxes,
         )
         if self.hears:
             self.journal.heard = self.turns.heard
 
     async def opens(
-        self, objective: str, *, kind: Any = "goal", budget: Budget | None = None, id: str = "g1"
+        self,
+        objective: str,
+        *,
+        kind: Any = "goal",
+        budget: Budget | None = None,
+        id: str = "g1",
+        **more: Any,
     ) -> Goal:
-        """Open a goal in the one thread."""
+        """Open a goal in the one thread; `more`: of the event."""
         thread = await self.store.rooms.begin(Place("console", "w", "r", "t"))
         self.person = await self.store.rooms.person("console", Speaker("ada", "Ada"))
         self.session = thread.session
@@ -145,6 +156,7 @@ class World:
             text.hash,
             budget or (ASK_BUDGET if kind == "ask" else DEFAULT_BUDGET),
             kind=kind,
+            **more,
         )
         return (await self.journal.open(opened, (text,))).goal
 
