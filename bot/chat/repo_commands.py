@@ -11,11 +11,22 @@ from bot.chat.desk import Desk
 from bot.chat.heard import Heard
 from bot.chat.repo_words import RepoWords, listed
 from bot.errors import BadInput, Refused
+from bot.goals.objective_lines import repository_in
 from bot.ports.chat import Place
 from bot.ports.people import Answer, Note
 from bot.ports.repositories import Repositories, Repository
 
 MOST = 50
+
+
+async def refuse_unknown(desk: Desk, place: Place, objective: str) -> None:
+    """Raise BadInput where an objective names a repository that its room has not."""
+    name = repository_in(objective)
+    if not name or desk.repositories is None:
+        return
+    room = Place(place.network, place.workspace, place.room)
+    if not any(one.name == name for one in await desk.repositories.of(room)):
+        raise BadInput(desk.manner.texts("bad.repo.unknown", name=name))
 
 
 class RepoCommands:

@@ -6,7 +6,7 @@ from typing import Final
 
 from bot.chat.texts import Texts
 from bot.errors import BadInput
-from bot.goals.objective_lines import NAME
+from bot.goals.objective_lines import NAME, repository_in
 from bot.ports.repositories import Repository
 from bot.ports.repository_urls import NoUrl, read_url
 
@@ -65,6 +65,12 @@ def listed(repositories: "tuple[Repository, ...] | list[Repository]", texts: Tex
         for one in repositories
     ]
     return "\n".join([texts("said.repo.head"), *lines, "", texts("said.repo.foot")])
+
+
+def shown_in(objective: str, texts: Texts) -> tuple[str, ...]:
+    """What a goal's status says of the repository that its objective names."""
+    name = repository_in(objective)
+    return (texts("status.repository", name=name),) if name else ()
 
 
 def _verb(text: str) -> str:

@@ -18,6 +18,7 @@ from bot.chat.desk import Desk, Told
 from bot.chat.heard import Heard, goal_id_in
 from bot.chat.parse import NAME
 from bot.chat.replies import AGAIN
+from bot.chat.repo_commands import refuse_unknown
 from bot.chat.roots import root_text
 from bot.errors import Refused
 from bot.goals.events import GoalOpened
@@ -57,6 +58,7 @@ class Starting:
             Refused: goals are off there, or one is live where there can be one only.
         """
         self.refuse_where_off(heard)
+        await refuse_unknown(self._desk, heard.message.place, objective.text)
         if await self._is_shut_out(heard):
             return
         place, objective = heard.message.place, with_looked_at(objective, heard.message)

@@ -6,6 +6,7 @@ from bot.chat.caps import held_by, warnings
 from bot.chat.facts import Facts, Manner, lost_room
 from bot.chat.gate_words import failing_line
 from bot.chat.held import since, why
+from bot.chat.repo_words import shown_in
 from bot.chat.times import clock_time, duration, moment
 from bot.goals.goal import Goal, State
 from bot.ports.attached import as_shown
@@ -54,6 +55,7 @@ def status(facts: Facts, manner: Manner) -> Shape:
         tasks=tuple((task.title, task.state) for task in facts.tasks),
         notes=(
             *_said_yes(facts, manner),
+            *shown_in(facts.text(goal.objective), texts),
             *failing_line(facts, manner),
             *warnings(facts, manner),
         ),

@@ -185,12 +185,10 @@ def test_killed_while_an_applied_review_is_pushed_it_is_pushed_once(
     assert len(goal.look().events("ReviewSettled")) == 1
 
 
-def test_a_repository_that_the_room_has_not_is_told(begin: Begin, api: Api) -> None:
+def test_a_repository_that_the_room_has_not_begins_no_goal(begin: Begin, api: Api) -> None:
     bot = begin(api)
-    goal = bot.goal("!script pushes\nrepo: nowhere")
+    bot.say("/goal !script pushes\nrepo: nowhere")
 
-    done = goal.until("complete")
+    until(lambda: any("has no repository" in one.text for one in bot.posts()), 20, bot.told)
 
-    assert done.turn == 1
-    ended = goal.look().events("ToolEnded")
-    assert [one.outcome for one in ended] == ["error"]
+    assert bot.goals() == []

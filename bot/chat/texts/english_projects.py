@@ -5,6 +5,7 @@ from typing import Final
 
 PROJECTS: Final[Mapping[str, str]] = {
     # Repositories of a room.
+    "status.repository": "Repository: `{name}`, in checkouts/{name}",
     "said.repo.head": "Repositories of this room:",
     "said.repo.line": "- `{name}` {url}{branch}{secret}",
     "repo.branch": ", branch `{branch}`",

@@ -116,3 +116,14 @@ async def test_an_objective_about_repositories_is_an_objective(bench: Bench) -> 
     _, goal = await bench.start("room repository cleanup of the month")
 
     assert goal.number == 1
+
+
+async def test_a_goal_starts_from_a_repository_that_its_room_has(bench: Bench) -> None:
+    await bench.say("/goal Mend it.\nrepo: app")
+    unknown = bench.last()
+    await bench.say(f"/goal room repo add {URL}")
+    thread, _ = await bench.start("Mend it.\n- Repo: `app`")
+    await bench.say("status", thread)
+
+    assert unknown == "This room has no repository `app`. `room repo list` shows them."
+    assert "Repository: `app`, in checkouts/app" in bench.last(thread)
