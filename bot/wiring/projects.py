@@ -27,6 +27,8 @@ from bot.wiring.ground import Ground
 FOLDER: Final = "repositories"
 """In the state folder."""
 RESOLVE_S: Final = 20.0
+SWEEP_S: Final = 24 * 3600.0
+FIRST_SWEEP_S: Final = 600.0
 _FILES: Final = 2
 """How many times a bundle a file of git's may be: what is fetched is packed in one."""
 
@@ -85,6 +87,12 @@ def build_projects(ground: Ground) -> Projects:
     git = Git(most_mb=_FILES * most_mb)
     shed = Shed(settings.state_dir / FOLDER, git)
     locate = Locating(vouched(settings.private_hosts))
+
+    async def sweep() -> None:
+        await asyncio.to_thread(shed.sweep)
+
+    ground.alarms.add("repositories", sweep, SWEEP_S)
+    ground.alarms.at("repositories", FIRST_SWEEP_S)
     return Projects(
         ground.sandbox,
         GitMirrors(shed, git, locate, most_mb=most_mb),
