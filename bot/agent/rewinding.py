@@ -2,6 +2,7 @@
 A session's lines without what was taken back, and what is told in its place: pure.
 
 Rule 1: after `Rewound` the goal's lines behind the point are as if they had never been, but for its row.
+        A later rewind may go to a point among them: then they count again.
 Rule 2: what people said there is told where the conversation goes on, as said later; and what stays done
         in the world is told as well.
 """
@@ -25,20 +26,30 @@ class Cut:
     told: tuple[Said, ...]
 
 
-def cut(
-    lines: Sequence[Line], line: Line, event: Rewound, row: dict[str, Any]
-) -> tuple[list[Line], Cut]:
-    """The lines that still count, and what else there is.
+def effective(lines: Sequence[Line], goal: str, upto: int) -> list[Line]:
+    """The goal's lines that count at that entry: each rewind goes on where its point was."""
+    own = [line for line in lines if line.goal == goal and line.entry.seq <= upto]
+    for place in reversed(range(len(own))):
+        event = own[place].entry.event
+        if isinstance(event, Rewound):
+            return [*effective(own[:place], goal, event.to_seq), *own[place:]]
+    return own
+
+
+def cut(lines: Sequence[Line], line: Line, event: Rewound, row: dict[str, Any]) -> Cut:
+    """What a rewind leaves.
 
     Args:
+        lines: all that came before it, what was taken back as well.
         line: of the rewind itself.
         row: the goal's, as its lines so far made it.
     """
-    gone = [one for one in lines if one.goal == line.goal and one.entry.seq > event.to_seq]
-    left = [one for one in lines if one.goal != line.goal or one.entry.seq <= event.to_seq]
+    point = {one.entry.seq for one in effective(lines, line.goal, event.to_seq)}
+    counted = effective(lines, line.goal, line.entry.seq)
+    gone = [one for one in counted if one.entry.seq not in point]
     seq, owner = line.entry.seq, str(row.get("owner", ""))
+    done = lasting((one.entry for one in lines if one.goal == line.goal), event.to_seq)
     who = prompts_rewind.who(event.by, owner)
-    done = lasting((one.entry for one in gone), event.to_seq)
     told = [Said(seq, prompts_rewind.rewound(who, done))]
     for one in gone:
         match one.entry.event:
@@ -51,4 +62,13 @@ def cut(
             case _:
                 continue
         told.append(Said(seq, label, content, is_persons=True))
-    return left, Cut(dict(row), tuple(told))
+    return Cut(dict(row), tuple(told))
+
+
+def counting(lines: Sequence[Line]) -> list[Line]:
+    """All lines of a session that count, in their order."""
+    last = {line.goal: line.entry.seq for line in lines}
+    kept = {
+        (goal, line.entry.seq) for goal, seq in last.items() for line in effective(lines, goal, seq)
+    }
+    return [line for line in lines if (line.goal, line.entry.seq) in kept]

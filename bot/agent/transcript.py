@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.agent.pieces import Piece, Replied, Said
-from bot.agent.rewinding import Cut, cut
+from bot.agent.rewinding import Cut, counting, cut
 from bot.agent.strand import Strand
 from bot.goals.events import GoalOpened, Rewound, TurnStarted
 from bot.ports.journal import Line
@@ -43,11 +43,10 @@ class Transcript:
             self._feed(line)
             return
         row = self._strand(line.goal).row
-        self._lines, left = cut(self._lines, line, event, row)
-        self._cuts[line.goal, line.entry.seq] = left
+        self._cuts[line.goal, line.entry.seq] = cut(self._lines, line, event, row)
         self._lines.append(line)
         self._begin()
-        for one in self._lines:
+        for one in counting(self._lines):
             self._feed(one)
 
     def _begin(self) -> None:

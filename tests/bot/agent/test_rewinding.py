@@ -122,6 +122,23 @@ def test_a_second_rewind_to_before_the_first_leaves_nothing_of_either() -> None:
         assert gone not in told
 
 
+def test_a_later_rewind_may_go_to_a_point_that_an_earlier_one_took_back() -> None:
+    life = Life("g1", "find the leak")
+    first = life.turn("I looked at the pump.")
+    second = life.turn("I looked at the valve.")
+    life.rewind(first)
+    life.apply(e.MessageReceived("m1", "ada", life.text("no, the valve")))
+    life.apply(e.TurnEnded("stopped", reply=life.text("half")), e.Resumed("ada"))
+
+    life.rewind(second)
+
+    told = life.told()
+    assert "I looked at the pump." in told
+    assert "I looked at the valve." in told
+    assert told.count("put the goal back to this point") == 1
+    assert told.index("I looked at the valve.") < told.index("no, the valve")
+
+
 def test_the_row_of_the_transcript_is_the_goals_row() -> None:
     life = Life("g1", "find the leak")
     first = life.turn("I looked at the pump.")
