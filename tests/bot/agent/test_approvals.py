@@ -126,7 +126,7 @@ async def test_killed_after_its_start_it_never_runs_again() -> None:
     await world.checks(was_killed=True)
 
 
-async def test_a_tool_that_changes_nothing_runs_once_too_where_it_took_a_yes() -> None:
+async def test_a_tool_of_a_kit_that_only_reads_runs_unasked() -> None:
     box = Box(effects="none")
     world = ruled(calls("peek", {"at": "x"}), says("Seen."), toolboxes=[box])
     await world.opens("Look.")
