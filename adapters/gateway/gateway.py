@@ -26,7 +26,7 @@ from bot.errors import NoSandbox
 from bot.goals.goal import Goal
 from bot.hosts import HostRule
 from bot.ports.chat import Place
-from bot.ports.gateway import Reach, Refusal
+from bot.ports.gateway import Passed, Reach, Refusal
 from bot.ports.sandbox import Line
 
 log = logging.getLogger(__name__)
@@ -129,6 +129,11 @@ class ProxyGateway:
         """As in the port."""
         line = self._lines.get(goal)
         return line.take_refused() if line is not None else ()
+
+    def passed(self, goal: str) -> tuple[Passed, ...]:
+        """As in the port."""
+        line = self._lines.get(goal)
+        return line.take_passed() if line is not None else ()
 
     async def close(self, goal: str) -> None:
         """As in the port."""

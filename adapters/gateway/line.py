@@ -18,9 +18,10 @@ from adapters.gateway.placing import Held, placeholder
 from adapters.gateway.proxy import Caller, House
 from adapters.gateway.verdicts import Denied, Way, secrets_of
 from bot.errors import HeadwayError
-from bot.ports.gateway import InUse, Reach, Refusal
+from bot.ports.gateway import InUse, Passed, Reach, Refusal
 
 REFUSALS_KEPT: Final = 200
+PASSED_KEPT: Final = 200
 _BUSY: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: text/plain\r\n"
     b"Content-Length: 54\r\n\r\nToo many connections are open. Close some, then again.\n"
@@ -43,6 +44,7 @@ class GoalLine:
         self._path: Path | None = None
         self._under_way: dict[asyncio.Task[object], Way | None] = {}
         self._refused: deque[Refusal] = deque(maxlen=REFUSALS_KEPT)
+        self._passed: dict[str, Passed] = {}
 
     async def open(self, path: Path) -> None:
         """Listen there. Raises OSError."""
@@ -76,6 +78,12 @@ class GoalLine:
         self._refused.clear()
         return told
 
+    def take_passed(self) -> tuple[Passed, ...]:
+        """What went where since this was asked last."""
+        told = tuple(self._passed.values())
+        self._passed.clear()
+        return told
+
     async def environment(self) -> Mapping[str, str]:
         """The variables of the goal's secrets. One that does not open is left out, and noted."""
         found = {}
@@ -99,6 +107,11 @@ class GoalLine:
 
     def allowed(self, host: str, secrets: frozenset[str] = frozenset()) -> None:
         """As `proxy.Owner`."""
+        known = self._passed.pop(host, Passed(host, 0))
+        put_in = dict.fromkeys((*known.secrets, *sorted(secrets)))
+        self._passed[host] = Passed(host, known.count + 1, tuple(put_in))
+        while len(self._passed) > PASSED_KEPT:
+            del self._passed[next(iter(self._passed))]
         self._noted(self.goal, host, "", secrets)
 
     def refused(self, host: str, why: str) -> None:

@@ -2,6 +2,18 @@
 
 from collections.abc import Sequence
 
+from bot.ports.gateway import Passed
+
+
+def passed(told: Sequence[Passed], count: int) -> str:
+    """The note behind a tool's result: which hosts were reached; `count`: of all."""
+    hosts = [
+        f"{one.host} ({one.count}{', with ' + ', '.join(one.secrets) if one.secrets else ''})"
+        for one in told
+    ]
+    more = [f"and {count - len(told)} more hosts"] if count > len(told) else []
+    return f"[The network proxy passed requests to: {', '.join((*hosts, *more))}.]"
+
 
 def refused(told: Sequence[tuple[str, str]], count: int) -> str:
     """The note behind a tool's result: which hosts were refused, and why; `count`: of all."""

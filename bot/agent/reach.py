@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 
 FOLLOW_S: Final = 3.0
 """How soon what is taken away is cut."""
-REFUSALS: Final = 10
-"""Told after one call of a tool."""
+TOLD: Final = 20
+"""Hosts that are named after one call of a tool, and as many that were refused."""
 
 
 class Lines(Protocol):
@@ -52,7 +52,10 @@ class Lines(Protocol):
         """Let the goal reach a host, too, until its turn has ended; False where it has no line."""
 
     def note(self, goal: str) -> str:
-        """What was refused since this was asked last, to stand behind a tool's result; empty: nothing."""
+        """What went over the line since this was asked last, and what was refused; empty: nothing.
+
+        It stands behind the result of a tool: so it is a part of the goal's record.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +115,13 @@ class Reaching:
 
     def note(self, goal: str) -> str:
         """As in the port."""
-        refused = self._gateway.refused(goal)
-        told = dict.fromkeys((one.host, one.why) for one in refused)
-        return prompts_reach.refused(tuple(told)[-REFUSALS:], len(told)) if told else ""
+        passed, refused = self._gateway.passed(goal), self._gateway.refused(goal)
+        told = tuple(dict.fromkeys((one.host, one.why) for one in refused))
+        notes = (
+            prompts_reach.passed(passed[-TOLD:], len(passed)) if passed else "",
+            prompts_reach.refused(told[-TOLD:], len(told)) if told else "",
+        )
+        return "\n".join(filter(None, notes))
 
     async def follow(self) -> None:
         """Let every line reach what its goal may reach now, and end those of goals that have ended.
@@ -178,10 +185,7 @@ class Reaching:
 
 
 class NoLines:
-    """Port Lines where there is no gateway: goals that need none work, and the others are told."""
-
-    def __init__(self, why: str = "") -> None:
-        self._why = why
+    """Port Lines where there is no gateway: the operator is told, and goals work without a network."""
 
     async def open(self, goal: Goal, place: Place) -> Line | None:
         """None."""
@@ -196,5 +200,5 @@ class NoLines:
         return False
 
     def note(self, goal: str) -> str:
-        """Why nothing can be reached."""
-        return self._why
+        """Nothing is refused where nothing is there."""
+        return ""

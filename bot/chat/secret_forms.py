@@ -22,18 +22,15 @@ from bot.errors import BadInput, Refused, SecretsUnusable
 from bot.ports.chat import Incoming
 from bot.ports.gateway import InUse
 from bot.ports.people import Answer, Note
+from bot.ports.secret_form import MOST, VALUE
 from bot.ports.secret_uses import FormLink, Value
 from bot.ports.secrets import Secrets
 from bot.ports.windows import Input, Window
 from bot.redaction import LEAST, Redactor
 
-VALUE: Final = "value"
-"""Name of the input that is sealed."""
 SECRET: Final = "secret"
 """Name of what the form carries along: the words behind the verb."""
 ACT: Final = "secret"
-MOST: Final = 65_536
-"""Characters of a value, as on the command line."""
 WINDOW_MOST: Final = 3_000
 """What a form's input takes."""
 _ENTERED: Final = "entered-"

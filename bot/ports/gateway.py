@@ -29,6 +29,15 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Passed:
+    """Requests or connections that went to a host, how many, and which secrets were put into them."""
+
+    host: str
+    count: int
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class InUse:
     """A secret that a goal has: the variable that holds its placeholder, or (`given`) its value."""
 
@@ -63,6 +72,9 @@ class Gateway(Protocol):
 
     def refused(self, goal: str) -> tuple[Refusal, ...]:
         """What was refused to the goal since this was asked last."""
+
+    def passed(self, goal: str) -> tuple[Passed, ...]:
+        """What went where since this was asked last, by host."""
 
     async def close(self, goal: str) -> None:
         """End the goal's line; idempotent."""

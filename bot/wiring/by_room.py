@@ -13,6 +13,7 @@ from bot.agent.agent_settings import AgentSettings
 from bot.agent.audit import Audits, AuditSettings, Gates
 from bot.agent.filing import Shelves
 from bot.agent.keeping import Kept
+from bot.agent.reach import Lines
 from bot.agent.turn import Turns
 from bot.chat.allow_list import AllowList
 from bot.goals.goal import Goal
@@ -105,6 +106,7 @@ def build_turns(
     files: Files,
     *,
     toolboxes: Sequence[Toolbox] = (),
+    lines: Lines | None = None,
     kept: Kept | None = None,
 ) -> RoomTurns:
     """The turns of a process; `toolboxes` give them further tools, `kept` keeps their workspaces."""
@@ -131,6 +133,7 @@ def build_turns(
             Shelves(files, store.attachments),
             rules=rules,
             toolboxes=toolboxes,
+            lines=lines,
             endpoints=endpoints,
             kept=kept,
         )

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, cast
 
 from adapters.clock import WallClock
+from adapters.gateway.gateway import ProxyGateway
 from adapters.mcp.toolbox import McpToolbox
 from adapters.snapshots.folder import SnapshotFolder
 from adapters.store.open import Store, open_store
@@ -25,6 +26,7 @@ from bot.wiring.discreet import DiscreetModel
 from bot.wiring.endpoint import open_model
 from bot.wiring.files import open_files
 from bot.wiring.folder import owned, prepare_folder
+from bot.wiring.gateway import open_gateway
 from bot.wiring.keys import sealing_of
 from bot.wiring.mcp import open_mcp
 from bot.wiring.names import Names, names_of, take_over
@@ -79,6 +81,8 @@ class Ground:
     sandbox: Sandbox | None
     files: Files
     snapshots: SnapshotFolder
+    gateway: ProxyGateway | None
+    """The proxy between sandboxes and the network; None where there is none."""
     mcp: McpToolbox
     """The tools of rooms' MCP servers."""
 
@@ -102,6 +106,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, around: Around)
     learning = asyncio.create_task(claude.learn(), name="learning")
     stack.callback(learning.cancel)
     confined = await open_sandbox(stack, settings)
+    gateway = await open_gateway(stack, settings, store.secrets)
     mcp = await open_mcp(stack, settings, store, redactor.text)
     return Ground(
         settings=settings,
@@ -121,6 +126,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, around: Around)
         sandbox=discreet_sandbox(around.sandbox(confined), redactor),
         files=open_files(settings),
         snapshots=open_snapshots(settings),
+        gateway=gateway,
         mcp=mcp,
     )
 

@@ -20,6 +20,7 @@ from bot.chat.allow_list import AllowList, unmatched
 from bot.chat.departures import Departures
 from bot.chat.desk import Desk, Wake
 from bot.chat.facts import Manner
+from bot.chat.secret_keeping import Keeping
 from bot.goals.goal import Goal, State
 from bot.ports.chat import Incoming, Place, Speaker
 from bot.ports.clock import Clock
@@ -134,6 +135,12 @@ async def invite_admin(allow_list: AllowList, doors: Claims, networks: frozenset
     return code
 
 
+def keeping_of(settings: Settings, store: Store) -> Keeping:
+    """What secrets of rooms are kept with."""
+    has_form = settings.public_url and settings.public_listen
+    return Keeping(store.secret_uses, settings.public_url if has_form else "")
+
+
 def build_desk(
     settings: Settings,
     clock: Clock,
@@ -169,6 +176,7 @@ def build_desk(
         holds=store.holds,
         repositories=store.repositories,
         mcp_servers=store.mcp_servers,
+        secrets=keeping_of(settings, store),
         looking=looking,
         recall=recall,
         withdraw=withdraw,

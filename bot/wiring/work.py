@@ -12,6 +12,7 @@ from bot.agent.background import LOOK_S as LIVES_LOOK_S
 from bot.agent.background import Background
 from bot.agent.keeping import Kept
 from bot.agent.probe import SandboxProbe
+from bot.agent.reach_kit import ReachBox
 from bot.agent.reviews import Reviewed, Reviews
 from bot.chat.allow_list import AllowList
 from bot.chat.delivery import Delivery
@@ -32,6 +33,7 @@ from bot.wiring.ground import Ground
 from bot.wiring.holding import HoldDesk
 from bot.wiring.homes import Homes, build_homes
 from bot.wiring.keys import matrix_account
+from bot.wiring.lines import build_forms, build_lines, serve_forms
 from bot.wiring.networks import Connected, connect
 from bot.wiring.people import (
     Entitled,
@@ -88,12 +90,13 @@ async def build_work(ground: Ground) -> Work:
     delivery = _delivery(ground, (console, *connected.chats), allow_list)
     departures = watch_owners(allow_list, store, ground.manner, delivery.notify)
     projects = build_projects(ground)
+    lines = build_lines(ground, allow_list)
     turns = build_turns(
         settings, clock, store, ground.model, ground.sandbox, allow_list, ground.files,
-        toolboxes=(projects, ground.mcp), kept=Kept(ground.snapshots, store.checkpoints),
+        toolboxes=(projects, ReachBox(lines), ground.mcp), lines=lines, kept=Kept(ground.snapshots, store.checkpoints),
     )  # fmt: skip
     begins = Reviewed(turns, Reviews(projects, store.journal, allow_list), store.journal)
-    gates = build_gates(ground, allow_list)
+    gates = build_gates(ground, allow_list, lines)
     audits = build_audits(settings, clock, store, ground.model, allow_list, gates)
     worker = _worker(ground, begins, turns, audits, departures)
     shown = Shown(connected.signs, lambda: worker.busy, store.journal, allow_list, clock)
@@ -104,7 +107,11 @@ async def build_work(ground: Ground) -> Work:
     )  # fmt: skip
     intake = Intake(desk, allow_list.of, names.is_ours, ground.watches.operations)
     homes = build_homes(ground, desk, connected)
-    screening = Screening(intake.receive, store.rooms, store.outbox, ground.redactor, ground.manner)
+    serve_forms(ground, desk)
+    screening = Screening(
+        intake.receive, store.rooms, store.outbox, ground.redactor, ground.manner,
+        build_forms(ground),
+    )  # fmt: skip
     drain = Drain(worker, turns, delivery)
     work = Work(
         console,

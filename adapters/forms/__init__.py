@@ -1,0 +1,1 @@
+"""Forms in a browser, behind links that work once."""
