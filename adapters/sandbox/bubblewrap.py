@@ -70,11 +70,6 @@ class Bubblewrap(Keeps):
         return "bubblewrap"
 
     @property
-    def sessions(self) -> int:
-        """How many confined processes there are, resting ones included."""
-        return len(self._pool)
-
-    @property
     def has_filter(self) -> bool:
         """True when system calls are filtered too; known after the first check or open."""
         return self._filter is not None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.sandbox.lines import Key
-from adapters.sandbox.session import ConfinedSession
+from adapters.sandbox.session import ConfinedSession, Pool
 from adapters.sandbox.trees import ConfinedTree
 from bot.errors import NoSandbox
 from bot.ports.sandbox import Access, Outcome
@@ -150,6 +150,12 @@ class Keeps:
     """What every sandbox does with what lives on, as in the port."""
 
     _resting: Resting
+    _pool: Pool
+
+    @property
+    def sessions(self) -> int:
+        """How many servers there are, resting ones included."""
+        return len(self._pool)
 
     def processes(self, workspace: str) -> Mapping[str, str]:
         """As in the port."""

@@ -31,6 +31,8 @@ def table(told: Mapping[str, Any]) -> Table:
         shown.add_row("Model", _endpoint(one))
     if told.get("endpoints_in_trouble") and not told.get("endpoints"):
         shown.add_row("Model", Text(_counts(told["endpoints_in_trouble"]), style="red"))
+    if "tools" in told:
+        shown.add_row("Tools", _tools(str(told["tools"])))
     shown.add_row("Holds", _alarming(told.get("holds", {})))
     shown.add_row("Incidents", _alarming(told.get("incidents", {})))
     spent = told.get("spent", {"usd": 0.0, "tokens": 0})
@@ -53,6 +55,13 @@ def _process(told: Mapping[str, Any]) -> Text:
         f" {told['version']}, pid {told['pid']}, for {_span(time.time() - since)}; ",
         f"{_many(turns, 'turn')} running, {_many(calls, 'call')} in flight",
     )
+
+
+def _tools(name: str) -> Text:
+    """Where tools run; in red where nothing confines them, and where they are off."""
+    if name == "off":
+        return Text("off: `headway doctor sandbox` says why", style="red")
+    return Text(name, style="" if name.islower() else "red")
 
 
 def _connector(one: Mapping[str, Any]) -> Text:

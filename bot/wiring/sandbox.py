@@ -43,7 +43,7 @@ def discreet_sandbox(sandbox: Sandbox | None, redactor: Redactor) -> Sandbox | N
     return None if sandbox is None else cast(Sandbox, DiscreetSandbox(sandbox, redactor))
 
 
-async def open_sandbox(stack: AsyncExitStack, settings: Settings) -> Sandbox | None:
+async def open_sandbox(stack: AsyncExitStack, settings: Settings) -> Built | None:
     """The sandbox if it works; without one the tools are off."""
     sandbox = build_sandbox(settings)
     stack.push_async_callback(sandbox.close)

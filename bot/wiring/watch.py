@@ -19,20 +19,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.store.figures import touch
 from adapters.store.open import Store
 from bot.ports.chat import Arrival, Receive
 from bot.ports.clock import Clock
 from bot.ports.figures import Now, Totals
 from bot.ports.positions import Position
-from bot.ports.sandbox import Sandbox
 from bot.ports.sight import Connector, EndpointSight, Health, ProcessSight, Read, Stage
 from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.wiring.discreet import discreet_routes
 from bot.wiring.kept import Kept, done_within
 from bot.wiring.program import version
+from bot.wiring.sandbox import Built
 from scheduler.alarms import Alarms
 from scheduler.worker import Worker
 
@@ -64,7 +63,7 @@ class Parts:
 
     store: Store
     claude: "ClaudeModel"
-    sandbox: Sandbox | None
+    sandbox: Built | None
     worker: Worker
     alarms: Alarms
 
@@ -186,7 +185,7 @@ class Watch:
             running=len(parts.worker.busy),
             lag_s=max([*self._lags, time.monotonic() - self._beat_at - BEAT_S, 0.0]),
             takeovers=parts.store.leases.takeovers,
-            sandboxes=parts.sandbox.sessions if isinstance(parts.sandbox, Bubblewrap) else 0,
+            sandboxes=parts.sandbox.sessions if parts.sandbox is not None else 0,
             day_cap_usd=self._settings.cap_all_usd,
             disk_free=disk.free,
             disk_size=disk.total,
@@ -200,7 +199,9 @@ class Watch:
         """The operator's one look, as JSON has it."""
         from adapters.telemetry.details import details
 
-        return {**await details(self), "pid": os.getpid()}
+        built = None if self.parts is None else self.parts.sandbox
+        tools = "off" if built is None else built.name
+        return {**await details(self), "pid": os.getpid(), "tools": tools}
 
     def _connectors(self) -> tuple[Connector, ...]:
         stored = self._now.value.heard if self._now.value else {}

@@ -184,6 +184,8 @@ def test_on_this_machine_it_works_and_says_what_it_stands_on(tmp_path: Path) -> 
     assert code == 0
     assert "commands run confined" in found["sandbox"][1]
     assert "bwrap" in found["facts"][1]
+    assert "600 s at most" in found["limits"][1]
+    assert "4096 MiB of memory" in found["limits"][1]
 
 
 @pytest.mark.sandbox
