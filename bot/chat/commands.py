@@ -20,6 +20,7 @@ from bot.chat.ownership import Ownership
 from bot.chat.parse import Command, is_called, objective
 from bot.chat.patience import Chatter, Patience
 from bot.chat.people_commands import PeopleCommands
+from bot.chat.point_commands import PointCommands
 from bot.chat.replies import picking
 from bot.chat.rights import Act, may
 from bot.chat.secret_commands import SecretCommands
@@ -66,6 +67,7 @@ class Commands:
         self._ownership = Ownership(desk, self.commit)
         self._money = MoneyCommands(desk, self.commit)
         self._gates = GateCommands(desk, self.commit, self.may)
+        self._points = PointCommands(desk, self.commit, self.starting)
         self._holding = HoldCommands(desk)
         self._forgetting = ForgetCommands(desk)
         self._secrets = SecretCommands(desk)
@@ -235,6 +237,9 @@ class Commands:
             "budget": self._money.budget,
             "tasks": self._showing.tasks,
             "trace": self._showing.trace,
+            "files": self._showing.files,
+            "rewind": self._points.rewind,
+            "fork": self._points.fork,
             "gate": self._gates.gate,
             "owner": self._ownership.hand_over,
             "accept": self._ownership.accept,

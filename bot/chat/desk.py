@@ -16,6 +16,7 @@ from bot.goals.goal import FINAL, Goal, State
 from bot.goals.instructions import Instruction
 from bot.goals.money import NANO, Budget
 from bot.ports.chat import Incoming, Place
+from bot.ports.checkpoints import Checkpoints
 from bot.ports.clock import Clock
 from bot.ports.doors import Claims, Notices, Offers
 from bot.ports.forgetting import Forgetting
@@ -26,6 +27,7 @@ from bot.ports.mcp_servers import Looking, McpServers
 from bot.ports.people import Answer, Note
 from bot.ports.repositories import Repositories
 from bot.ports.room_settings import Mention
+from bot.ports.snapshots import Snapshots
 from bot.ports.spending import Spending
 
 LIVE: Final = tuple(state.value for state in State if state not in FINAL)
@@ -98,6 +100,8 @@ class Desk:
     """Told of a message that counts for a goal, as the goal is with it."""
     holds: Holds | None = None
     repositories: Repositories | None = None
+    checkpoints: Checkpoints | None = None
+    snapshots: Snapshots | None = None
     mcp_servers: McpServers | None = None
     looking: Looking | None = None
     """Looks at servers of tools."""

@@ -20,6 +20,7 @@ from bot.chat.gate_words import read_gate
 from bot.chat.hold_words import read_hold
 from bot.chat.mcp_words import is_about_mcp
 from bot.chat.people_words import read_entry, read_subject
+from bot.chat.point_words import read_copy, read_point
 from bot.chat.repo_words import is_about_repositories
 from bot.chat.room_words import is_like_a_key, read_setting
 from bot.chat.secret_words import read_secret
@@ -292,6 +293,10 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
             return Command(verb, goal, rest) if is_person else None
         case Takes.SECRET:
             return None if read_secret(after) is None else Command(verb, text=after)
+        case Takes.POINT | Takes.COPY:
+            goal, rest = _goal(after)
+            read = read_point if verb.takes is Takes.POINT else read_copy
+            return None if read(rest) is None else Command(verb, goal, rest)
         case Takes.GATE:
             goal, rest = _goal(after)
             return None if read_gate(rest) is None else Command(verb, goal, rest)

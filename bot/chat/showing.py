@@ -1,13 +1,16 @@
-"""What is only looked at: `list`, `status`, `tasks`, `trace`, and the command's bare name."""
+"""What is only looked at: `list`, `status`, `tasks`, `trace`, `files`, and the command's bare name."""
 
+import contextlib
 from collections.abc import Iterable
 
 from bot.chat import views
 from bot.chat.desk import LIVE, Desk
 from bot.chat.facts import gather
+from bot.chat.file_words import files_text
 from bot.chat.heard import Heard
 from bot.chat.held import held_among
 from bot.chat.parse import Command
+from bot.errors import BadInput
 from bot.goals.goal import Goal
 
 
@@ -56,6 +59,18 @@ class Showing:
         own = [line for line in lines if line.goal == goal.id]
         manner = self._desk.manner_in(heard.message.place)
         await self._desk.answer(heard, views.trace_text(goal, own, manner))
+
+    async def files(self, heard: Heard, goal: Goal, command: Command) -> None:
+        """What a goal made, and what lies in its workspace."""
+        desk, entries = self._desk, None
+        made = await desk.checkpoints.artifacts(goal.id) if desk.checkpoints is not None else ()
+        if desk.checkpoints is not None and desk.snapshots is not None:
+            tree = goal.restore or await desk.checkpoints.latest(goal.session)
+            with contextlib.suppress(BadInput):
+                # What is not kept any more, or on another machine, is not shown.
+                entries = await desk.snapshots.entries(tree or "")
+        manner = desk.manner_in(heard.message.place)
+        await desk.answer(heard, files_text(goal, made, entries, desk.clock.now(), manner))
 
     async def _with_objectives(self, goals: Iterable[Goal]) -> list[tuple[Goal, str]]:
         return [(goal, await self._desk.objective(goal)) for goal in goals]

@@ -85,9 +85,15 @@ class Starting:
         await self.open(heard, replace(opened, kind="ask"), content)
 
     async def open(
-        self, heard: Heard, opened: GoalOpened, content: Content, told: Told | None = None
+        self,
+        heard: Heard,
+        opened: GoalOpened,
+        content: Content,
+        told: Told | None = None,
+        *,
+        further: tuple[Content, ...] = (),
     ) -> None:
-        """Commit the opening with what is answered. Raises as `Journal.open`."""
+        """Commit the opening with what is answered, and with `further` texts. Raises as `Journal.open`."""
         desk = self._desk
         told = await desk.told_held(heard, opened.session, opened.owner, told)
         reply = await desk.told_reply(heard, told)
@@ -95,7 +101,8 @@ class Starting:
             # It stands nowhere: what is answered belongs to what it begins.
             reply = replace(reply, session=opened.session)
         root = await self._root(opened, content)
-        applied = await desk.journal.open(opened, (content,), (heard.id,), reply, root)
+        contents = (content, *further)
+        applied = await desk.journal.open(opened, contents, (heard.id,), reply, root)
         desk.taken(heard.message, applied.goal)
         desk.wake(applied.goal.id, applied.instructions)
         desk.posted()
@@ -111,6 +118,20 @@ class Starting:
             budget=budget,
             plan_first=heard.room.plan_first,
         )
+
+    async def apart(self, heard: Heard) -> Thread:
+        """A thread of its own for a goal, which begins with a message of ours.
+
+        Raises:
+            Refused: there are no threads, and a goal is live there.
+        """
+        main = _main(heard.message.place)
+        if heard.room.threads:
+            return await self._desk.rooms.begin_new(main, heard.name)
+        thread = await self._desk.rooms.begin(main)
+        if thread.goal:
+            raise Refused("The room has one goal at a time.", code="room_busy")
+        return thread
 
     def refuse_where_off(self, heard: Heard) -> None:
         """Raise Refused where no goal may start."""

@@ -35,6 +35,8 @@ class Takes(Enum):
     SECRET = "[NAME [host ...] [given] [as VARIABLE] | remove NAME]"
     CODE = "<code>"
     ONESELF = "me [yes]"
+    POINT = "[G12] [number]"
+    COPY = "[G12] [number] [<objective>]"
     GATE = "[G12] [add <command> | remove <number> | list]"
     WORD = "[word]"
     """One word: only of verbs that this version lacks."""
@@ -81,6 +83,9 @@ _SERVED: Final = (
     Verb("release", Takes.HOLD, Act.HOLD),
     Verb("tasks", Takes.GOAL, Act.SEE),
     Verb("trace", Takes.GOAL, Act.SEE),
+    Verb("files", Takes.GOAL, Act.SEE),
+    Verb("rewind", Takes.POINT, Act.EDIT),
+    Verb("fork", Takes.COPY, Act.START),
     Verb("gate", Takes.GATE, Act.SEE),
     Verb("owner", Takes.PERSON, Act.HAND_OVER),
     Verb("accept", Takes.GOAL, Act.START),
@@ -101,8 +106,8 @@ _LACKING: Final = (
     *(
         _lacking(name)
         for name in (
-            "follow", "unfollow", "notify", "schedule", "watch", "hook", "files", "open",
-            "memory", "permissions", "rewind", "fork",
+            "follow", "unfollow", "notify", "schedule", "watch", "hook", "open",
+            "memory", "permissions",
         )
     ),
 )  # fmt: skip
@@ -116,6 +121,8 @@ OF_GOAL: Final = frozenset(
         Takes.GOAL_AND_TEXT,
         Takes.PERSON,
         Takes.GATE,
+        Takes.POINT,
+        Takes.COPY,
     }
 )
 """Verbs that take one of these are about a goal."""

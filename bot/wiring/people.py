@@ -29,6 +29,7 @@ from bot.ports.journal import Lease
 from bot.ports.mcp_servers import Looking
 from bot.ports.people import Members, Register, Subject
 from bot.ports.room_settings import RoomSettings
+from bot.ports.snapshots import Snapshots
 from bot.settings import Settings
 from bot.wiring.names import Names
 from scheduler.worker import Runner
@@ -153,10 +154,12 @@ def build_desk(
     taken: Callable[[Incoming, Goal], None],
     withdraw: Callable[[str], Awaitable[None]],
     looking: Looking | None = None,
+    snapshots: Snapshots | None = None,
 ) -> Desk:
     """What commands work with; `taken` is told of what counts for a goal.
 
-    `withdraw` is told of what is taken back; `looking` looks at servers of tools.
+    `withdraw` is told of what is taken back; `looking` looks at servers of tools; `snapshots` tell what
+    is in workspaces.
     """
     return Desk(
         inbox=store.inbox,
@@ -175,6 +178,8 @@ def build_desk(
         taken=taken,
         holds=store.holds,
         repositories=store.repositories,
+        checkpoints=store.checkpoints,
+        snapshots=snapshots,
         mcp_servers=store.mcp_servers,
         secrets=keeping_of(settings, store),
         looking=looking,

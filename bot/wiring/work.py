@@ -103,7 +103,7 @@ async def build_work(ground: Ground) -> Work:
     desk = build_desk(
         settings, clock, store, worker.wake, delivery.notify, ground.manner, allow_list,
         worker.recall, shown.acks.taken,
-        withdrawing(settings, ground.snapshots, store.checkpoints), ground.mcp,
+        withdrawing(settings, ground.snapshots, store.checkpoints), ground.mcp, ground.snapshots,
     )  # fmt: skip
     intake = Intake(desk, allow_list.of, names.is_ours, ground.watches.operations)
     homes = build_homes(ground, desk, connected)

@@ -17,6 +17,7 @@ from bot.chat.texts.english_money import MONEY
 from bot.chat.texts.english_networks import NETWORKS
 from bot.chat.texts.english_operations import OPERATIONS
 from bot.chat.texts.english_people import PEOPLE
+from bot.chat.texts.english_points import POINTS
 from bot.chat.texts.english_presses import PRESSES
 from bot.chat.texts.english_projects import PROJECTS
 from bot.chat.texts.english_rooms import ROOMS
@@ -35,6 +36,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     **NETWORKS,
     **OPERATIONS,
     **PEOPLE,
+    **POINTS,
     **PRESSES,
     **PROJECTS,
     **ROOMS,
