@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
-from sqlalchemy import bindparam, func, select, text
+from sqlalchemy import bindparam, func, select, text, update
 
 from adapters.store import codec, queries
 from adapters.store.moves import Move, write_content
@@ -24,7 +24,7 @@ from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
 from bot.errors import Refused
 from bot.goals import instructions
-from bot.goals.events import Event, Rewound
+from bot.goals.events import Event, GoalOpened, Rewound
 from bot.goals.goal import Goal
 from bot.ports.artifacts import Artifact
 from bot.ports.checkpoints import Checkpoint
@@ -81,6 +81,17 @@ _ARTIFACTS: Final = (
     .join(_C, (_C.c.session == _G.c.session) & (_C.c.hash == _A.c.name))
     .where(_A.c.goal == bindparam("of_goal"), _C.c.text.is_not(None))
     .order_by(_A.c.at, _A.c.turn, _A.c.id)
+)
+_above: Final = queries.SESSION.alias("above")
+_SAME_HOME: Final = (
+    update(queries.SESSION)
+    .values(
+        home=select(_above.c.home)
+        .join(_G, _G.c.session == _above.c.id)
+        .where(_G.c.id == bindparam("of_goal"))
+        .scalar_subquery()
+    )
+    .where(queries.SESSION.c.id == bindparam("of_session"), queries.SESSION.c.home == "")
 )
 _NAMED: Final = select(_K.c.tree).where(_K.c.tree != "").distinct()
 _TO_RESTORE: Final = select(_G.c.data).where(
@@ -245,6 +256,12 @@ def write_tasks_again(writes: Writes, goal: str, kept: str) -> None:
             queries.INSERT_TASK, goal=goal, position=position, title=title, state=state,
             evidence=evidence,
         )  # fmt: skip
+
+
+def write_copy(writes: Writes, event: GoalOpened) -> None:
+    """A copy lives where its files are: on the machine of the goal that it is made of."""
+    if event.forks:
+        writes.add(_SAME_HOME, of_session=event.session, of_goal=event.forks)
 
 
 def write_artifacts(writes: Writes, goal: Goal, artifacts: Iterable[Artifact], at: float) -> None:

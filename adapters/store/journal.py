@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, select
 from adapters.store import codec, queries
 from adapters.store.attachments import write_shared
 from adapters.store.bounds import Bounds
-from adapters.store.checkpoints import point_of, write_artifacts, write_rewound
+from adapters.store.checkpoints import point_of, write_artifacts, write_copy, write_rewound
 from adapters.store.moves import (
     Move,
     bookings,
@@ -109,6 +109,7 @@ class StoreJournal:
             move = Move(None, moved.goal, entry, moved.instructions)
             writes = Writes()
             write_opened(writes, moved.goal, event.reopens)
+            write_copy(writes, event)
             write_contents(writes, event.session, contents, at)
             write_moves(writes, (move,), self._limits_hash)
             write_handled(writes, handled, at)

@@ -35,7 +35,7 @@ def files_text(
     parts += lines or [texts("said.files.nothing_made")]
     if folders:
         parts += ["", texts("said.files.folders"), *folders]
-    parts += ["", texts("said.files.hint", path=_path((made[0].path if made else "drafts/…")))]
+    parts += ["", texts("said.files.hint", path=_path(made[0].path if made else "drafts/…"))]
     if goal.restore:
         parts.append(texts("said.files.to_restore"))
     return "\n".join(parts)

@@ -18,7 +18,7 @@ from bot.chat.point_words import lasting_text, list_text, point_text, read_copy,
 from bot.chat.starting import Starting
 from bot.errors import BadInput, Refused
 from bot.goals.events import GoalOpened, Rewound
-from bot.goals.goal import Goal
+from bot.goals.goal import Goal, State
 from bot.goals.rewinding import lasting
 from bot.ports.checkpoints import Checkpoint, Checkpoints
 from bot.ports.journal import Applied, Content
@@ -46,16 +46,15 @@ class PointCommands:
         posts = await self._checkpoints().posted_since(goal.id, point.at)
         where = point_text(point, desk.clock.now(), manner)
 
+        after = [lasting_text(done, posts, manner.texts)]
+        if point.number < points[-1].number:
+            after.append(manner.texts("said.rewound.later", n=points[-1].number))
+
         def told(applied: Applied) -> str:
-            key = "said.rewound" if applied.goal.paused_at is not None else "said.rewound.over_budget"
+            is_over = applied.goal.state is State.OVER_BUDGET
+            key = "said.rewound.over_budget" if is_over else "said.rewound"
             head = manner.texts(key, goal=desk.name(goal), point=where)
-            later = manner.texts("said.rewound.later", n=points[-1].number)
-            parts = (
-                head,
-                lasting_text(done, posts, manner.texts),
-                later if point.number < points[-1].number else "",
-            )
-            return "\n".join(part for part in parts if part)
+            return "\n".join(part for part in (head, *after) if part)
 
         event = Rewound(heard.person, point.seq, point.point, point.tree)
         await self._commit(heard, goal, event, told=told)
@@ -117,9 +116,7 @@ class PointCommands:
     async def _points(self, goal: Goal) -> tuple[Checkpoint, ...]:
         return await self._checkpoints().of_goal(goal.id)
 
-    async def _point(
-        self, goal: Goal, points: tuple[Checkpoint, ...], number: int
-    ) -> Checkpoint:
+    async def _point(self, goal: Goal, points: tuple[Checkpoint, ...], number: int) -> Checkpoint:
         """The checkpoint of that number, whose files are there. Raises Refused, BadInput."""
         name, texts = self._desk.name(goal), self._desk.manner.texts
         if not 1 <= number <= len(points):
