@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
+_KEYCTL = {"x86_64": 250, "aarch64": 219}
+_JOIN_SESSION_KEYRING = 1
 _DYING_S = 5.0
 _PATIENCE_S = 2.0
 """How long those of one group are ended one by one before everything is."""
@@ -27,6 +29,8 @@ def seclude() -> None:
     """Hide the server's memory from its children, and become the reaper of their orphans."""
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    # The bot's own keyring came along; where the filter refuses this, it refuses to look into it, too.
+    libc.syscall(_KEYCTL.get(os.uname().machine, -1), _JOIN_SESSION_KEYRING, None)
     if os.getpid() != 1:
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 

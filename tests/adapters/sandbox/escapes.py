@@ -65,6 +65,41 @@ ESCAPES = {
         "{python} -c 'import socket; s = socket.socket(socket.AF_UNIX); "
         's.connect(b"\\0headway-{port}"); print("ESCAPED")\''
     ),
+    "the network by name": (
+        "timeout 3 getent hosts example.com && echo ESCAPED; "
+        "timeout 3 bash -c 'echo > /dev/tcp/metadata.google.internal/80' && echo ESCAPED"
+    ),
+    "a packet of one's own": (
+        "{python} -c 'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW); print(\"ESCAPED\")'; "
+        "{python} -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1); print(\"ESCAPED\")'"
+    ),
+    "the host's control groups": "ls /sys/fs/cgroup/*/* && echo ESCAPED; mount -t cgroup2 c /tmp && echo ESCAPED",
+    "tracing the server": (
+        "{python} -c 'import ctypes; print(\"ESCAPED\" if ctypes.CDLL(None).ptrace(16, 1, 0, 0) == 0 else 0)'"
+    ),
+    "reading the server from aside": (
+        "{python} -c 'import ctypes; c = ctypes.CDLL(None); b = ctypes.create_string_buffer(8); "
+        "v = (ctypes.c_void_p * 2)(ctypes.addressof(b), 8); r = (ctypes.c_void_p * 2)(0x400000, 8); "
+        'print("ESCAPED" if c.process_vm_readv(1, v, 1, r, 1, 0) > 0 else 0)\''
+    ),
+    "taking the server's files": (
+        "{python} -c 'import ctypes, os; c = ctypes.CDLL(None); p = os.pidfd_open(1); "
+        '[print("ESCAPED") for n in range(20) if c.syscall(438, p, n, 0) >= 0]\''
+    ),
+    "a link to what is outside": (
+        "ln -s '{state}/headway.db' link; cat link && echo ESCAPED; ln -s /proc/1/root root; "
+        "ls root/ && echo ESCAPED; ln -s /proc/1/environ e; cat e && echo ESCAPED"
+    ),
+    "a hard link to another goal": "ln ../other/notes.txt n && echo ESCAPED; ln '{state}/headway.db' d && echo ESCAPED",
+    "the terminal of the host": "[ -t 0 ] && echo ESCAPED; cat /dev/tty && echo ESCAPED; ls /dev/console && echo ESCAPED",
+    "the kernel's log": "dmesg && echo ESCAPED; head -c 1 /dev/kmsg && echo ESCAPED",
+    "the keyring of the host": (
+        "{python} -c 'import ctypes; c = ctypes.CDLL(None); "
+        'print("ESCAPED" if c.syscall(250, 10, -3, b"user", b"{planted}", 0) > 0 else 0)\''
+    ),
+    "a setuid program": "cp /bin/bash b; chmod u+s b; [ $(./b -p -c 'id -u') = 0 ] && echo ESCAPED",
+    "outliving its call": "(setsid nohup bash -c 'trap \"\" TERM HUP INT; sleep 0.5; echo ESCAPED > later' &) ; true",
+    "what it left": "sleep 1; cat later",
     "killing the server": "kill -9 1; kill -STOP 1; kill -TERM 1; kill -9 -1; sleep 0.1; true",
     "stopping everything": "kill -STOP 1; kill -STOP -1; true",
 }

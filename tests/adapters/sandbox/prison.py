@@ -5,6 +5,7 @@ Run as a script it prints the escapes that worked, as JSON; the tests do so as a
 """
 
 import asyncio
+import ctypes
 import json
 import os
 import socket
@@ -44,6 +45,17 @@ class Prison:
         return await self.session.call("bash", {"command": line}, timeout_s=20)
 
 
+_LIBC = ctypes.CDLL(None)
+_ADD_KEY, _KEYCTL, _REVOKE = 248, 250, 3
+_SESSION_KEYRING = -3
+
+
+def _planted_key() -> int:
+    """A key in this process's session keyring, which its children have by themselves."""
+    name, secret = PLANTED.encode(), b"secret"
+    return int(_LIBC.syscall(_ADD_KEY, b"user", name, secret, len(secret), _SESSION_KEYRING))
+
+
 @asynccontextmanager
 async def prison(state: Path) -> AsyncIterator[Prison]:
     (state / "headway.db").write_text(PLANTED)
@@ -51,6 +63,7 @@ async def prison(state: Path) -> AsyncIterator[Prison]:
     other.mkdir(parents=True)
     (other / "notes.txt").write_text(PLANTED)
     os.environ["HEADWAY_SECRET"] = PLANTED
+    key = _planted_key()
     place = state / "control.sock"
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
@@ -69,6 +82,7 @@ async def prison(state: Path) -> AsyncIterator[Prison]:
         finally:
             await session.close()
             del os.environ["HEADWAY_SECRET"]
+            _LIBC.syscall(_KEYCTL, _REVOKE, key)
 
 
 async def escaped(state: Path) -> dict[str, str]:
