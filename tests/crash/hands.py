@@ -167,7 +167,7 @@ CHECKED: Final = Story(
     _says_nothing,
     has_settled,
 )
-STORIES: Final = (PLANNED, CHECKED)
+STORIES: Final = (ASKED, EXPIRED, PLANNED, CHECKED)
 
 _AGENTS: Final[tuple[tuple[Story, Callable[[Request, list[Call]], Reply]], ...]] = (
     (ASKED, _asks), (EXPIRED, _waits), (PLANNED, _plans), (CHECKED, _is_checked),
