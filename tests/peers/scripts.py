@@ -73,6 +73,7 @@ from adapters.rehearsal.script import (
     verdict,
     whole_text,
 )
+from tests.peers.scripts_points import POINTS
 from tests.peers.scripts_projects import PROJECTS
 from tests.peers.scripts_sandbox import SANDBOX
 
@@ -445,6 +446,7 @@ _SCRIPTS: dict[str, tuple[Part, Part]] = {
     "audit_fails_once": (_two_turns, _fails_first_audit),
     "invalid": (_invalid, _counted),
     "narrows": (_narrows, _continues),
+    **POINTS,
     **PROJECTS,
     **SANDBOX,
 }
