@@ -23,6 +23,7 @@ from bot.agent.permits import Permits, Refusal
 from bot.agent.record import Record
 from bot.agent.request import Block, blocks_of, uses_of
 from bot.agent.results import kept, of_outcome
+from bot.agent.said_before import quoted_reason
 from bot.agent.uses import Use, doing, groups, read_use
 from bot.errors import BadInput
 from bot.goals.events import DecisionAsked, ToolEnded, ToolOutcome, ToolStarted
@@ -164,6 +165,7 @@ class ToolCalls:
         except BadInput as error:
             self._fail(use.id, str(error))
             return
+        about = "\n\n".join(filter(None, (about, self._reason_for(use))))
         contents = [Content(written(use.tool.name, use.args, verdict.why, about), "agent")]
         grant = None
         if verdict.offer is not None:
@@ -180,6 +182,12 @@ class ToolCalls:
         )
         self._record.stage(asked, contents=contents)
         await self._record.commit()
+
+    def _reason_for(self, use: Use) -> str:
+        """What the agent said with a call, as whoever is asked about it sees that."""
+        last = self._record.transcript.own.last
+        blocks = blocks_of(last, self._record.contents, self._record.parsed) if last else []
+        return quoted_reason(blocks, use.id)
 
     async def _converse(self, use: Use) -> None:
         self._record.stage(ToolStarted(use.id, use.tool.name, use.tool.effects))

@@ -27,6 +27,8 @@ CARDS: Final = frozenset({"decision", "reminder"})
 """Kinds of posts under which a decision is answered."""
 LATE_S: Final = 60.0
 """How long after an answer its word is one that came too late."""
+LATE_CHARS: Final = 200
+"""Of such a word, with its number, or of an option."""
 Answering = Callable[[Heard, Goal, Answer], Awaitable[None]]
 Gathering = Callable[[Goal], Awaitable[Facts]]
 
@@ -108,14 +110,18 @@ class Deciding:
             if error.code != "too_late" or not await self._told_by_whom(heard, card, text):
                 await self._commands.refuse(heard, card.goal, error)
 
-    async def comes_late(self, heard: Heard, goal: Goal, text: str) -> bool:
+    async def comes_late(self, heard: Heard, goal: Goal, text: str, *, is_over: bool) -> bool:
         """Whether a text is an answer's very word, said a moment after the decision was answered.
 
-        Then it is none of the ordinary questions that are asked of an ended goal: they are told.
+        Then it is none of the ordinary questions that are asked of an ended goal: they are told. Of one
+        that goes on (not `is_over`), what answers a question may as well be said to its agent.
         """
-        lines = await self._desk.journal.history(goal.session) if goal.decisions else ()
+        may_be = bool(goal.decisions) and len(text) <= LATE_CHARS
+        lines = await self._desk.journal.history(goal.session) if may_be else ()
         found = closed(lines, goal.id, goal.decisions)
         if found is None or not found.by or heard.message.at - found.at > LATE_S:
+            return False
+        if not is_over and found.decision.kind == "question":
             return False
         card = Card(goal, found.decision)
         if self._read(text, await self._as_asked(card)) is None:

@@ -298,7 +298,7 @@ class Intake:
             return
         if words is not None:
             await self._taking.answer(heard, goal, words)
-        elif not begins or not await self._deciding.comes_late(heard, goal, text):
+        elif not await self._deciding.comes_late(heard, goal, text, is_over=begins):
             await self._steer(heard, goal, text, self._taking.hint(goal, text))
 
     async def _is_answer(self, heard: Heard, command: Command) -> bool:

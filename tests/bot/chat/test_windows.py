@@ -155,10 +155,23 @@ async def test_a_new_goal_is_asked_for_with_its_room_its_objective_and_its_budge
         ("room", "place"),
         ("words", "words"),
         ("budget", "line"),
+        ("plan_first", "tick"),
     ]
     assert "3,000 characters" in window.inputs[1].hint
     assert "$2.00" in window.inputs[2].hint
     assert window.inputs[2].is_optional
+
+
+@pytest.mark.parametrize(("ticked", "planning"), [("on", True), ("", False)])
+async def test_a_new_goal_begins_with_a_plan_where_the_box_is_ticked(
+    bench: Bench, ticked: str, planning: bool
+) -> None:
+    window = replace(await bench.window(NEW, place=channel(name="")), place=channel())
+
+    wrong = await bench.submit(window, OBJECTIVE, plan_first=ticked)
+
+    assert wrong == {}
+    assert [goal.planning for goal in await bench.net.goals()] == [planning]
 
 
 async def test_a_new_goal_begins_in_the_room_that_was_chosen(bench: Bench) -> None:
@@ -247,7 +260,7 @@ async def test_an_answer_of_ours_is_taken_whole_however_long_it_is(bench: Bench)
     window = await bench.window(f"{AIM}\nDo this next: …", post)
     wrong = await bench.submit(window)
 
-    assert [one.name for one in window.inputs] == ["budget"]
+    assert [one.name for one in window.inputs] == ["budget", "plan_first"]
     assert "10,814 characters" in window.sections[0].body
     assert wrong == {}
     assert await bench.net.objective((await bench.net.goals())[-1]) == answer.strip()
