@@ -1,5 +1,6 @@
 """A goal that starts from a repository: fetched, mended, reviewed and pushed, in the real process."""
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from tests.journeys.bot import Bot, Thread, assert_sound, until
 from tests.journeys.conftest import Begin
 from tests.peers.git_server import GitServer, git_server
 from tests.peers.messages_api import BlockingMessagesApi
+from tests.peers.web_hosts import web_hosts
 
 pytestmark = [pytest.mark.process, pytest.mark.sandbox]
 
@@ -23,6 +25,11 @@ FILES = {
     ),
 }
 CHECK = "python3 -m unittest -q"
+INDEX = "index.example"
+PIP = (
+    "python3 -m pip install -q --no-cache-dir --disable-pip-version-check --target cache/got "
+    f"--trusted-host {INDEX} --index-url http://{INDEX}/simple/ small-thing"
+)
 RECEIVES = "/app.git/git-receive-pack"
 
 
@@ -36,8 +43,12 @@ def server(tmp_path: Path) -> Iterator[GitServer]:
 @pytest.fixture
 def bot(begin: Begin, api: Api, server: GitServer) -> Bot:
     """A process whose room has the repository, with its credential."""
+    private = json.dumps([f"{HOST}:{server.port}=127.0.0.1"])
+    return with_repository(begin(api, private_hosts=private), server)
+
+
+def with_repository(one: Bot, server: GitServer) -> Bot:
     entry = f"{HOST}:{server.port}"
-    one = begin(api, private_hosts=json.dumps([f"{entry}=127.0.0.1"]))
     value = f"{server.user}:{server.password}"
     one.ask(do="secret.set", name="GIT_TOKEN", value=value, hosts=[entry], by="root")
     one.say(f"/goal room repo add {server.url('app', HOST)} secret GIT_TOKEN")
@@ -122,6 +133,37 @@ def _arrived(server: GitServer, moment: str) -> bool:
     return any(
         path.startswith("/app.git/info/refs?service=git-receive") for _, path, _ in server.requests
     )
+
+
+def test_what_the_sources_need_is_installed_through_the_proxy(
+    begin: Begin, api: Api, server: GitServer, tmp_path: Path
+) -> None:
+    server.commit("app", {"test_app.py": f"import small_thing\n{FILES['test_app.py']}"})
+    with web_hosts(tmp_path, "sealed.example") as web:
+        bot = with_repository(
+            begin(
+                api,
+                profile="networked",
+                hosts=json.dumps([INDEX]),
+                private_hosts=json.dumps(
+                    [f"{HOST}:{server.port}=127.0.0.1", f"{INDEX}=127.0.0.1:{web.plain}"]
+                ),
+            ),
+            server,
+        )
+        install = base64.urlsafe_b64encode(PIP.encode()).decode()
+        goal = bot.goal(
+            f"!script pushes {install}\nrepo: app\ncheck: PYTHONPATH=../../cache/got {CHECK}"
+        )
+        card = asked(goal)
+        goal.say("approve 1")
+        goal.until("complete")
+
+    look = assert_sound(api, goal, "decision", "complete")
+    [(branch, commit)] = server.pushes("app")
+    assert (branch, commit in card) == ("headway/g1", True)
+    assert [len(ran.failing) for ran in look.events("GatesRan")] == [1, 0]
+    assert any(path.endswith(".whl") for _, path, _ in web.asked)
 
 
 def test_a_push_that_is_denied_does_not_happen_and_the_reason_is_told(

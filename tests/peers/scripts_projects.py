@@ -5,11 +5,12 @@ Scripts about checks and repositories; a part of `tests.peers.scripts`.
 |---|---|
 | `claims` | says in each turn that it is done; complete each time |
 | `runs COMMAND` | runs the command in each turn and says what it printed; complete each time |
-| `pushes` | fetches, mends app.py of the checkout once its check fails, and pushes it; complete each time |
+| `pushes [COMMANDS..]` | fetches, runs the commands (base64), mends app.py of the checkout once its check fails, and pushes it; complete each time |
 | `reviews` | changes app.py of the checkout, asks for a review, says what came of it; complete each time |
 | `mends PATH` | claims to be done, writes PATH once it is told that a check fails; complete each time |
 """
 
+import base64
 import re
 from collections.abc import Callable
 
@@ -60,15 +61,19 @@ def _made(request: Request, name: str) -> list[Call]:
 
 
 def _pushes(request: Request, arguments: list[str]) -> Answer:
-    """Fetches and claims to be done; told that the check fails, it mends, commits and pushes."""
+    """Fetches and claims to be done; told that the check fails, it mends, commits and pushes.
+
+    `arguments`: commands that it runs before it mends, each in base64.
+    """
     turn, told = finished_turns(request) + 1, "\n".join(user_texts(request))
     if not _made(request, "git_fetch"):
         return call("git_fetch", {})
     if not FAILS.search(told):
         return say(f"Turn {turn}: I looked at it, and it is fine.")
     ran, pushed = _made(request, "bash"), _made(request, "git_push")
-    if not ran:
-        return call("bash", {"command": MENDS})
+    commands = [*(base64.urlsafe_b64decode(one).decode() for one in arguments), MENDS]
+    if len(ran) < len(commands):
+        return call("bash", {"command": commands[len(ran)]})
     commits = re.findall(r"^commit ([0-9a-f]{40})$", ran[-1].result, re.MULTILINE)
     if not commits:
         return say(f"Turn {turn}: no commit: {ran[-1].result}")
@@ -82,7 +87,7 @@ def _reviews(request: Request, arguments: list[str]) -> Answer:
     turn, told = finished_turns(request) + 1, "\n".join(user_texts(request))
     steps = (
         ("git_fetch", {}),
-        ("bash", {"command": "cd checkouts/app && echo 'def two(): return 2' > app.py"}),
+        ("bash", {"command": "echo 'def two(): return 2' > checkouts/app/app.py"}),
         ("review", {"summary": "two() is 2 now"}),
     )
     for name, args in steps:
@@ -92,7 +97,9 @@ def _reviews(request: Request, arguments: list[str]) -> Answer:
     if not came:
         return say(f"Turn {turn}: I asked: {_made(request, 'review')[-1].result}")
     if len(_made(request, "bash")) == 1:
-        return call("bash", {"command": "cd checkouts/app && git status -sb && cat app.py"})
+        return call(
+            "bash", {"command": "git -C checkouts/app status -sb && cat checkouts/app/app.py"}
+        )
     return say(f"Turn {turn}: {came[-1]}\n{_made(request, 'bash')[-1].result}")
 
 
@@ -101,11 +108,11 @@ def _says_complete(request: Request, arguments: list[str]) -> Answer:
 
 
 MENDS = (
-    "cd checkouts/app && sed -i 's/return 3/return 2/' app.py && git commit -qam 'two() is 2' && "
-    "git rev-parse HEAD | sed 's/^/commit /'; "
+    "(cd checkouts/app && sed -i 's/return 3/return 2/' app.py && git commit -qam 'two() is 2' && "
+    "git rev-parse HEAD | sed 's/^/commit /'); cd checkouts/app; "
     # Whatever could hold a credential.
     "{ env; git config --list; cat .git/config; ls -la ~ /run; cat /proc/*/environ /proc/*/cmdline; "
-    "grep -rh of-the-git . ~ /tmp /run; } > ../../notes/all-that-can-be-seen 2>/dev/null"
+    "grep -rh of-the-git . ~ /tmp /run; } > ../../notes/all-that-can-be-seen 2>/dev/null; cd ../.."
 )
 
 
