@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from bot.chat.facts import Manner
+from bot.chat.texts import Texts
 from bot.chat.times import moment
 from bot.goals.goal import Goal
 from bot.ports.artifacts import Artifact
 from bot.ports.attached import size_of
-from bot.ports.plain import unmarked
+from bot.ports.plain import printable
 from bot.ports.snapshots import Entry
 
 SHOWN_MOST: Final = 20
@@ -39,6 +40,12 @@ def files_text(
     if goal.restore:
         parts.append(texts("said.files.to_restore"))
     return "\n".join(parts)
+
+
+def rule_of(path: str, texts: Texts) -> str:
+    """What becomes of a file at that path."""
+    top = path.partition("/")[0] if "/" in path else ""
+    return texts.first(f"files.rule.{top}", "files.rule.other")
 
 
 def _made(one: Artifact, now: float, manner: Manner) -> str:
@@ -71,5 +78,6 @@ def _folders(entries: Sequence[Entry], manner: Manner) -> list[str]:
 
 def _path(path: str) -> str:
     """A path on one line, as code; a name is data of a stranger."""
-    plain = unmarked(" ".join(path.encode("utf-8", "replace").decode().split())).replace("`", "'")
+    plain = printable(path.encode("utf-8", "replace").decode()).replace("`", "'")
+    plain = " ".join(plain.split())
     return plain if len(plain) <= PATH_CHARS else plain[: PATH_CHARS - 1] + "…"

@@ -23,7 +23,7 @@ import typer
 
 from adapters.telemetry.logs import configure, writes_json
 from bot.cli import init as init_command
-from bot.cli import operate, people, purge, spend, status, upkeep
+from bot.cli import files, operate, people, purge, spend, status, upkeep
 from bot.cli.config import app as config_commands
 from bot.cli.exits import KNOWN, know, wrap_streams
 from bot.cli.matrix import app as matrix_commands
@@ -305,6 +305,7 @@ status.add_to(app)
 people.add_to(app)
 operate.add_to(app)
 spend.add_to(app)
+files.add_to(app)
 upkeep.add_to(app)
 purge.add_to(app)
 app.add_typer(secret_commands, name="secret")

@@ -46,7 +46,7 @@ async def show(settings: Settings, name: str, *, as_json: bool) -> None:
     from bot.wiring import reading
 
     async with reading(settings) as store:
-        row = _named(await store.records.goals(), name)
+        row = named(await store.records.goals(), name)
         told = await store.records.trace(row.goal.id)
         shown = detail(
             row,
@@ -67,7 +67,7 @@ async def trace(settings: Settings, name: str, *, as_json: bool) -> None:
     from bot.wiring import reading
 
     async with reading(settings) as store:
-        row = _named(await store.records.goals(), name)
+        row = named(await store.records.goals(), name)
         told = await store.records.trace(row.goal.id)
         contents = await _texts(store, row.goal.session, hashes_of(told))
     rows = trace_rows(told, contents)
@@ -113,7 +113,8 @@ async def _texts(store: "Reading", session: str, hashes: Sequence[str]) -> Mappi
     return {hash: found.get(hash, MARK) for hash in hashes}
 
 
-def _named(rows: Sequence[GoalRow], name: str) -> GoalRow:
+def named(rows: Sequence[GoalRow], name: str) -> GoalRow:
+    """The goal of that number or id. Raises BadInput: there is none."""
     wanted = name.upper().removeprefix("G")
     for row in rows:
         if str(row.goal.number) == wanted or row.goal.id == name:

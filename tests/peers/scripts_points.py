@@ -4,7 +4,7 @@ Scripts of goals that are put back and copied.
 | Line | What the agent does, and what the audit says |
 |---|---|
 | `keeps N [SECONDS]` | N turns, each writing odd files and asking whether to go on; then complete. The first reply after a rewind, and in a copy, takes SECONDS |
-"""  # noqa: E501
+"""
 
 from collections.abc import Callable
 
@@ -33,7 +33,8 @@ WRITES = (
 
 
 def _keeps(request: Request, arguments: list[str]) -> Answer:
-    most, seconds = int(arguments[0] if arguments else "2"), float((arguments + ["0", "0"])[1])
+    turns, wait_s = (*arguments, "2", "0")[:2] if not arguments else (*arguments, "0")[:2]
+    most, seconds = int(turns), float(wait_s)
     made = [use.name for use in calls_of(request)]
     n = made.count("bash")
     if last_results(request):

@@ -52,6 +52,14 @@ POINTS: Final[Mapping[str, str]] = {
     "said.files.folder.one": "- `{path}` · 1 file · {size}",
     "said.files.hint": "To get one, say so in its thread: share `{path}`",
     "said.files.to_restore": "They are put back to what they were before it works again.",
+    "files.rule.drafts": "work in progress; kept at checkpoints",
+    "files.rule.artifacts": "for people; kept at checkpoints, each version known",
+    "files.rule.notes": "what it wants to remember; kept at checkpoints",
+    "files.rule.checkouts": "copies of sources; kept at checkpoints",
+    "files.rule.inbox": "what people sent; kept at checkpoints until they take it back",
+    "files.rule.cache": "scratch: emptied when the goal ends",
+    "files.rule.tmp": "scratch: emptied when the goal ends",
+    "files.rule.other": "kept at checkpoints",
     "bad.no_point": "{goal} has no checkpoint {n}: they go from 1 to {last}. `rewind` lists them.",
     "bad.point_without_files": (
         "The files of checkpoint {n} are not kept any more, so {goal} stays as it is. `rewind` shows "
