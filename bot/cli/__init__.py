@@ -22,8 +22,8 @@ from typing import Annotated, Any, Final, Literal, NoReturn
 import typer
 
 from adapters.telemetry.logs import configure, writes_json
-from bot.cli import init as init_command
 from bot.cli import files, operate, people, purge, spend, status, upkeep
+from bot.cli import init as init_command
 from bot.cli.config import app as config_commands
 from bot.cli.exits import KNOWN, know, wrap_streams
 from bot.cli.matrix import app as matrix_commands

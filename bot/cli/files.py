@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from bot.errors import BadInput
 from bot.settings import Settings
 
 SHOWN_MOST: Final = 200
@@ -87,5 +86,3 @@ def _print(found: dict[str, Any]) -> None:
 def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
-
-__all__ = ["BadInput", "add_to"]
