@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.chat.facts import Facts, Manner
+from bot.chat.texts import Texts
 from bot.goals.goal import Decision
-from bot.goals.hands import Grant, Scope
+from bot.goals.hands import Grant, GrantKind, Scope
 from bot.ports.plain import printable
 from bot.ports.question import read
 from bot.tools import calls
@@ -81,7 +82,8 @@ def asked(
     text = facts.text(decision.text)
     if decision.kind == "approval":
         return _call(text, manner), labels
-    return text.strip() or manner.texts("decision.gone"), labels
+    shown = _plan(text) if decision.kind == "plan" else text.strip()
+    return shown or manner.texts("decision.gone"), labels
 
 
 def in_brief(decision: Decision, facts: Facts, manner: Manner) -> str:
@@ -103,7 +105,12 @@ def grant_text(grant: Grant | None, facts: Facts, manner: Manner) -> str:
     what = facts.text(grant.what) if grant is not None else ""
     if grant is None or not what:
         return ""
-    return manner.texts(f"allows.{grant.kind}", what=_code(_prefix(what) or what))
+    return allows(grant.kind, what, manner.texts)
+
+
+def allows(kind: GrantKind, what: str, texts: Texts) -> str:
+    """What a permission of that kind allows, in words; `what`: as it is kept."""
+    return texts(f"allows.{kind}", what=_code(_prefix(what) or what))
 
 
 def _question(
@@ -127,6 +134,13 @@ def _call(text: str, manner: Manner) -> str:
     why = manner.texts("decision.why", why=_line(call.why)) if call.why else ""
     tool = "" if call.form == "bash" else manner.texts("decision.tool", name=_code(call.tool))
     return "\n\n".join(part for part in (why, tool, block) if part)
+
+
+def _plan(text: str) -> str:
+    """A plan with its steps as they are listed: their numbers would be taken for those of answers."""
+    plan = read(text)
+    listed = "\n".join(f"- {step}" for step in plan.options)
+    return "\n\n".join(part for part in (plan.text, listed) if part)
 
 
 def _prefix(what: str) -> str:

@@ -256,7 +256,7 @@ async def test_a_plan_is_shown_whole_and_approved_by_its_word(bench: Bench) -> N
 
     shown = card(bench, thread)
     assert shown.startswith("❓ Decision 1 · G1 · plan · @ann\nI move it in two steps.")
-    assert "2. Switch the runner" in shown
+    assert "- Switch the runner\n1. Approve\n2. Reject" in shown
     assert "anything else says what to change" in shown
 
     await bench.say("approve", thread)

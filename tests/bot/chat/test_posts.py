@@ -13,11 +13,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.chat.caps import reached_shape
-from bot.chat.cards import Closed
+from bot.chat.cards import Allowed, Closed
 from bot.chat.facts import Facts, Manner
 from bot.chat.posts import reason, shape
 from bot.chat.texts import Texts
-from bot.goals.goal import Decision, Goal, HeldKind, State, Wait
+from bot.goals.goal import Decision, DecisionKind, Goal, HeldKind, State, Wait
+from bot.goals.hands import Grant, Scope
 from bot.goals.money import NANO, Budget, Ledger, Usage
 from bot.ports.chat import Attachment, Place
 from bot.ports.holds import Hold
@@ -25,6 +26,7 @@ from bot.ports.journal import Task
 from bot.ports.mail import Due
 from bot.ports.plain import plain
 from bot.ports.spending import Share
+from bot.tools.calls import written
 
 GOLDEN = Path(__file__).parent / "golden"
 PLACE = Place("console", "", "console", "t1")
@@ -44,6 +46,7 @@ GOAL = Goal(
     opened_at=AT,
     ledger=Ledger(usage=Usage(input=80_000), nano_usd=84 * NANO // 100, calls=9),
 )
+PUSHES = Grant("command", "pushes")
 TASKS = (
     Task("Reproduce", "done", "log"),
     Task("Cause", "done", "line 7"),
@@ -57,6 +60,12 @@ TEXTS = {
     "headline": "Mended: the nightly build is green.",
     "question": "Which branch should carry the fix?\n\n1. main\n2. release-2",
     "call": "rm -r /srv/cache",
+    "push": written("bash", {"command": "git push origin main"}, "asks for git"),
+    "pushes": '["git", "push"]',
+    "plan": "The job moves, and the old runner stays for a week.\n\n1. Copy the job\n2. Switch it",
+    "review": "Mends two().\n\n```diff\n-    return 3\n+    return 2\n```",
+    "sign_off": "Is the tone of the letter right?",
+    "no_thanks": "not before Monday",
     "no_access": "no access to staging",
     "wrap_up": "Done: the cause is found. Left: the fix and the docs.",
     "blue": "main",
@@ -73,12 +82,32 @@ def a_post(
     held: Hold | None = None,
     shares: tuple[Share, ...] = (),
     files: tuple[Attachment, ...] = (),
+    allowed: tuple[Allowed, ...] = (),
 ) -> str:
     due = Due(f"g12:{kind}", kind, goal.id, goal.session, PLACE, reason, content)
     card = Closed(asking("question", "question").decision, "p2") if kind == "card" else None  # type: ignore[arg-type]
     names = {"p1": "ann", "p2": "ben"}
     facts = Facts(goal, TEXTS, TASKS if tasks else (), names, AT + 2460, closed=card, held=held)
-    return plain(shape(due, replace(facts, shares=shares, files=files), MANNER))
+    return plain(shape(due, replace(facts, shares=shares, files=files, allowed=allowed), MANNER))
+
+
+def a_card(
+    kind: DecisionKind,
+    text: str,
+    *,
+    how: str = "answered",
+    answer: str = "",
+    is_accepted: bool = False,
+    scope: Scope = "once",
+    edits: bool = False,
+) -> str:
+    """A card of a decision that ben has answered."""
+    decision = asking(kind, text, grant=PUSHES).decision
+    assert decision is not None
+    closed = Closed(decision, "p2", answer, AT, is_accepted, scope, edits)
+    due = Due("g12:card:2", "card", GOAL.id, GOAL.session, PLACE, how, answer)
+    facts = Facts(GOAL, TEXTS, (), {"p1": "ann", "p2": "ben"}, AT + 2460, closed=closed)
+    return plain(shape(due, facts, MANNER))
 
 
 def a_cap(cap: str, limit: int, in_tokens: bool = False) -> str:
@@ -93,8 +122,10 @@ def waiting_for(kind: HeldKind, ref: str, turn: int, until: float) -> Goal:
     return replace(GOAL, state=State.WAITING, wait=wait, turn=turn, ledger=ledger)
 
 
-def asking(kind: str, text: str, state: State = State.DECIDING) -> Goal:
-    decision = Decision("d2", 2, kind, text, AT + 3 * 86400 - 300)  # type: ignore[arg-type]
+def asking(
+    kind: DecisionKind, text: str, state: State = State.DECIDING, grant: Grant | None = None
+) -> Goal:
+    decision = Decision("d2", 2, kind, text, AT + 3 * 86400 - 300, grant=grant)
     return replace(GOAL, state=state, decision=decision, decisions=2)
 
 
@@ -152,9 +183,40 @@ CASES = {
     "decision_approval": lambda: a_post(
         "decision", asking("approval", "call"), "approval_asked", "call"
     ),
+    "decision_approval_further": lambda: a_post(
+        "decision", asking("approval", "push", grant=PUSHES), "approval_asked", "push"
+    ),
+    "decision_plan": lambda: a_post("decision", asking("plan", "plan"), "agent_asks", "plan"),
+    "decision_sign_off": lambda: a_post(
+        "decision", asking("sign_off", "sign_off"), "sign_off", "sign_off"
+    ),
+    "decision_review": lambda: a_post(
+        "decision", asking("review", "review"), "agent_asks", "review"
+    ),
     "decision_reminder": lambda: a_post(
         "reminder", asking("question", "question"), "question", "question"
     ),
+    "card_approved_once": lambda: a_card("approval", "push", is_accepted=True),
+    "card_approved_for_the_goal": lambda: a_card(
+        "approval", "push", is_accepted=True, scope="goal"
+    ),
+    "card_approved_for_the_room": lambda: a_card(
+        "approval", "push", is_accepted=True, scope="always"
+    ),
+    "card_denied": lambda: a_card("approval", "push", answer="no_thanks"),
+    "card_approval_expired": lambda: a_card("approval", "push", how="expired"),
+    "card_plan_approved": lambda: a_card("plan", "plan", is_accepted=True),
+    "card_plan_changed": lambda: a_card("plan", "plan", answer="no_thanks", edits=True),
+    "card_plan_rejected": lambda: a_card("plan", "plan"),
+    "card_review_applied": lambda: a_card("review", "review", is_accepted=True),
+    "status_planning": lambda: a_post("status", replace(GOAL, planning=True)),
+    "status_allowed": lambda: a_post(
+        "status",
+        replace(GOAL, plan="plan", grants=(PUSHES,)),
+        tasks=True,
+        allowed=(Allowed("p1", "goal"), Allowed("p2", "always", PUSHES)),
+    ),
+    "blocked_plan_rejected": lambda: a_post("blocked", BLOCKED, "plan_rejected"),
     "card_answered": lambda: a_post("card", GOAL, "answered", "blue"),
     "card_expired": lambda: a_post("card", GOAL, "expired"),
     "card_withdrawn": lambda: a_post("card", GOAL, "withdrawn"),
@@ -196,6 +258,7 @@ def test_every_golden_file_is_a_case() -> None:
                                        "unreadable", "auth", "billing", "permission", "not_found")),
         "gate:lint",
         "no_answer",
+        "plan_rejected",
     ],
 )  # fmt: skip
 def test_every_reason_has_a_sentence_of_its_own_and_a_mend(code: str) -> None:
