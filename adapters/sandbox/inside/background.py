@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from adapters.sandbox.inside.hints import hints
 from adapters.sandbox.inside.launch import Launcher
 from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.inside.marks import BEGINS, Marks
@@ -287,9 +288,10 @@ def _how(code: int | None) -> str:
     return f"ended with exit code {code}"
 
 
-def as_told(one: Running, text: str) -> dict[str, Any]:
+def as_told(one: Running, text: str, limits: Limits) -> dict[str, Any]:
     """What the agent is told of one, with what it printed."""
     one.is_told = one.is_over
     note = f"[{one.id}: {one.ending or RUNNING}]"
     body = f"{text.rstrip()}\n{note}" if text.strip() else f"{note}\n[nothing new was printed]"
-    return {"ok": not one.code, "text": body, "exit_code": one.code}
+    told = "\n".join([body, *hints(text, one.code, limits)])
+    return {"ok": not one.code, "text": told, "exit_code": one.code}

@@ -121,17 +121,16 @@ class Writer:
 
     def _put(self, real: str, name: str, content: bytes) -> None:
         self._refuse_over_limit(len(content))
-        folder = os.path.dirname(real)
-        beside = os.path.join(folder, f".writing-{os.getpid()}-{os.urandom(4).hex()}")
+        own, beside = os.path.basename(real), f".writing-{os.getpid()}-{os.urandom(4).hex()}"
         try:
-            os.makedirs(folder, exist_ok=True)
-            try:
-                _write_new(beside, content, _mode(real))
-                os.replace(beside, real)
-            except OSError:
-                with contextlib.suppress(OSError):
-                    os.unlink(beside)
-                raise
+            with paths.folder_of(real, make=True) as folder:
+                try:
+                    _write_new(beside, folder, content, _mode(own, folder))
+                    os.replace(beside, own, src_dir_fd=folder, dst_dir_fd=folder)
+                except OSError:
+                    with contextlib.suppress(OSError):
+                        os.unlink(beside, dir_fd=folder)
+                    raise
         except OSError as error:
             raise Impossible(paths.sentence(error, name)) from None
         # Even an empty file makes the walk old.
@@ -199,15 +198,15 @@ def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _mode(real: str) -> int:
+def _mode(name: str, folder: int) -> int:
     try:
-        return stat.S_IMODE(os.lstat(real).st_mode)
+        return stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except OSError:
         return 0o644
 
 
-def _write_new(path: str, content: bytes, mode: int) -> None:
+def _write_new(name: str, folder: int, content: bytes, mode: int) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(path, flags, 0o600), "wb") as file:
+    with open(os.open(name, flags, 0o600, dir_fd=folder), "wb") as file:
         file.write(content)
         os.fchmod(file.fileno(), mode)

@@ -2,12 +2,17 @@
 An agent's path, resolved within the workspace or refused with a sentence.
 
 Rule 1: only what lies in the workspace after all links are followed is opened.
+        Between its resolving and its opening no link is followed any more.
 Rule 2: only regular files are opened, and never one that could block (pipes, devices, sockets).
 """
 
+import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
+
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Impossible(Exception):
@@ -46,17 +51,42 @@ def shown(root: str, real: str) -> str:
     return os.path.relpath(real, root)
 
 
+@contextlib.contextmanager
+def folder_of(real: str, *, make: bool = False) -> Iterator[int]:
+    """A descriptor of the folder that a resolved path lies in; with `make` what is missing is made.
+
+    No link is followed: what has become one since the path was resolved is refused.
+
+    Raises:
+        OSError: there is none.
+    """
+    handle = os.open("/", _FOLDER)
+    try:
+        for name in real.split("/")[1:-1]:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=handle)
+            inner = os.open(name, _FOLDER, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+        yield handle
+    finally:
+        os.close(handle)
+
+
 def open_regular(real: str, name: str, largest: int | None) -> int:
     """A descriptor for reading, of a regular file of at most `largest` bytes.
 
     Raises:
         Impossible: it is something else, too large, absent or not ours to read.
     """
+    own = os.path.basename(real)
     try:
-        # Looked at before it is opened: to open a pipe or a device can already have an effect.
-        refuse_special(os.lstat(real), name)
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        fd = os.open(real, flags)
+        with folder_of(real) as folder:
+            # Looked at before it is opened: to open a pipe or a device can already have an effect.
+            refuse_special(os.stat(own, dir_fd=folder, follow_symlinks=False), name)
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            fd = os.open(own, flags, dir_fd=folder)
     except OSError as error:
         raise Impossible(sentence(error, name)) from None
     try:
@@ -90,7 +120,7 @@ _SENTENCES = {
     errno.ENOSPC: "The disk is full, so {name} was not written. Delete what is not needed.",
     errno.EDQUOT: "The disk quota is used up, so {name} was not written.",
     errno.ENAMETOOLONG: "The name is too long (255 bytes a part, 4,096 in all).",
-    errno.ELOOP: "{name} is a link that leads to itself.",
+    errno.ELOOP: "{name} is a link that leads to itself, or has just become one.",
     errno.EISDIR: "{name} is a folder.",
     errno.EFBIG: "{name} would be larger than a file may be.",
 }

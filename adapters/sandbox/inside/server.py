@@ -156,13 +156,13 @@ class Server:
                 link.take()
             background.look(ready)
             if one.is_over or left <= 0 or link.is_cancelled(call):
-                return as_told(one, one.news())
+                return as_told(one, one.news(), self._limits)
 
     def _kill(self, args: dict[str, Any]) -> dict[str, Any]:
         one = self._background.get(args["id"])
         was_over = one.is_over
         self._background.end(one, "killed")
-        told = as_told(one, one.news())
+        told = as_told(one, one.news(), self._limits)
         return {**told, "ok": True} if not was_over else told
 
     def _tell(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adapters.sandbox.inside.attending import Attendant, Ending
+from adapters.sandbox.inside.hints import hints
 from adapters.sandbox.inside.launch import Launcher, Manner
 from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.inside.processes import Family
@@ -58,7 +59,10 @@ class Shell:
             call, pid, pipe, output.take, time.monotonic() + allowed, self._guard
         )
         after = survey(self._root, limits)
-        text = _report(output.text(), ending, allowed)
+        printed = output.text()
+        text = "\n".join(
+            [_report(printed, ending, allowed), *hints(printed, ending.status, limits)]
+        )
         breach = after.breach(limits)
         if breach is not None and breach not in text:
             text = f"{text}\n[{breach}]"

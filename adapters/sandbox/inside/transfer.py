@@ -28,13 +28,14 @@ def put(root: str, writer: Writer, args: dict[str, Any]) -> Result:
     piece = base64.b64decode(args["data"])
     draft = _draft(root, args)
     writer.make_room(len(piece))
-    flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-    if args["at"] == 0:
-        os.makedirs(os.path.dirname(draft), exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
-        flags |= os.O_CREAT | os.O_EXCL
-    with open(os.open(draft, flags, 0o644), "r+b" if args["at"] else "wb") as file:
+    flags, own = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, os.path.basename(draft)
+    with paths.folder_of(draft, make=args["at"] == 0) as folder:
+        if args["at"] == 0:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(own, dir_fd=folder)
+            flags |= os.O_CREAT | os.O_EXCL
+        fd = os.open(own, flags, 0o644, dir_fd=folder)
+    with open(fd, "r+b" if args["at"] else "wb") as file:
         if file.seek(0, os.SEEK_END) != args["at"]:
             raise Impossible(f"The draft of {args['path']} was changed while it was written.")
         file.write(piece)
@@ -49,12 +50,20 @@ def place(root: str, args: dict[str, Any]) -> Result:
     for number in range(1, _NAMES):
         name = _numbered(args["path"], number)
         real = paths.resolve(root, name)
-        try:
-            os.link(draft, real, follow_symlinks=False)
-        except FileExistsError:
-            if file_hash(real) != hash:
-                continue
-        os.unlink(draft)
+        own = os.path.basename(draft)
+        with paths.folder_of(draft) as folder:
+            try:
+                os.link(
+                    own,
+                    os.path.basename(real),
+                    src_dir_fd=folder,
+                    dst_dir_fd=folder,
+                    follow_symlinks=False,
+                )
+            except FileExistsError:
+                if file_hash(real) != hash:
+                    continue
+            os.unlink(own, dir_fd=folder)
         return {"ok": True, "path": name}
     raise Impossible(f"There are {_NAMES} files called {args['path']} already.")
 

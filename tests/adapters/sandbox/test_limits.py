@@ -109,6 +109,7 @@ async def test_a_process_cannot_take_all_memory(session: Session) -> None:
     outcome = await bash(session, f'python3 -c "{program}" || /usr/bin/python3 -c "{program}"')
 
     assert "MemoryError" in outcome.text
+    assert "[limit: a process may use 512 MiB of memory; work on smaller pieces]" in outcome.text
     assert "taken" not in outcome.text
 
 
