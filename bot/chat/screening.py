@@ -12,9 +12,8 @@ from dataclasses import replace
 
 from bot.chat.facts import Manner
 from bot.chat.heard import named_plainly
-from bot.chat.looks_secret import suspects
+from bot.chat.left_out import kinds_in, without_suspects
 from bot.chat.secret_forms import SealedForms
-from bot.chat.secret_words import typed_value
 from bot.ports.chat import Arrival, Changed, Incoming, Reacted, Receive
 from bot.ports.mail import Outbox, Rooms
 from bot.ports.positions import Position
@@ -54,30 +53,15 @@ class Screening:
         for name in dict.fromkeys(name for one in said for name in self._redactor.names_in(one)):
             await self._tell(message, name)
         text = self._redactor.text(message.text)
-        text, kinds = self._without_suspects(text)
+        text, kinds = without_suspects(text, self._manner.texts)
+        if not kinds and message.place.network == "console":
+            # Its room is a file of ours, in which it was never written down.
+            kinds = kinds_in(text, self._manner.texts)
         if kinds:
             await self._tell_of(message, kinds)
         form = tuple((name, self._redactor.text(value)) for name, value in message.form)
         is_clean = text == message.text and form == message.form
         return message if is_clean else replace(message, text=text, form=form)
-
-    def _without_suspects(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The text without what looks secret, and what that was, as people read it."""
-        texts = self._manner.texts
-        typed = typed_value(text)
-        if typed:
-            # Whoever reads the command says what is to be said.
-            left_out = texts("said.left_out", kind=texts("secret_kind.password"))
-            return text.replace(typed, left_out), ()
-        pieces, kinds, at = [], [], 0
-        for one in suspects(text):
-            kind = texts.first(
-                f"secret_kind.{one.kind}", "secret_kind.other", kind=one.kind.replace("_", " ")
-            )
-            pieces += [text[at : one.begin], texts("said.left_out", kind=kind)]
-            kinds.append(kind)
-            at = one.end
-        return "".join((*pieces, text[at:])), tuple(dict.fromkeys(kinds))
 
     async def _tell_of(self, message: Incoming, kinds: tuple[str, ...]) -> None:
         """The same of what looks secret."""

@@ -1,11 +1,13 @@
 """What goals reach by way of the proxy, and the forms in which secrets are typed."""
 
+from collections.abc import Callable
 from typing import Final
 
 from adapters.forms.secret import SecretPage
 from bot.agent.reach import FOLLOW_S, Lines, NoLines, Reaching
 from bot.chat.allow_list import AllowList
 from bot.chat.desk import Desk
+from bot.chat.left_out import without_suspects
 from bot.chat.secret_commands import PATH
 from bot.chat.secret_forms import Links, SealedForms
 from bot.wiring.ground import Ground
@@ -32,6 +34,12 @@ def build_lines(ground: Ground, allow_list: AllowList) -> Lines:
     )
     ground.alarms.add("reach", lines.follow, FOLLOW_S)
     return lines
+
+
+def written_down(ground: Ground) -> Callable[[str], str]:
+    """What people say at the console, as its room's file has it: without what is secret, or looks so."""
+    texts = ground.manner.texts
+    return lambda text: without_suspects(ground.redactor.text(text), texts)[0]
 
 
 def build_forms(ground: Ground) -> SealedForms:

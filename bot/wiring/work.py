@@ -33,7 +33,7 @@ from bot.wiring.ground import Ground
 from bot.wiring.holding import HoldDesk
 from bot.wiring.homes import Homes, build_homes
 from bot.wiring.keys import matrix_account
-from bot.wiring.lines import build_forms, build_lines, serve_forms
+from bot.wiring.lines import build_forms, build_lines, serve_forms, written_down
 from bot.wiring.networks import Connected, connect
 from bot.wiring.people import (
     Entitled,
@@ -80,7 +80,7 @@ async def build_work(ground: Ground) -> Work:
     """Build it, and tie what has to hear of something to what tells it. Raises as the store."""
     settings, names, store, clock = ground.settings, ground.names, ground.store, ground.clock
     shelf = Shelf(ground.files, settings.state_dir / "console" / "files")
-    console = ConsoleChat(settings.state_dir, clock, names.console, ground.redactor.text, shelf)
+    console = ConsoleChat(settings.state_dir, clock, names.console, written_down(ground), shelf)
     connected = connect(ground)
     allow_list = await open_allow_list(settings, names, store, connected.members)
     for allowed in connected.allowed:

@@ -73,8 +73,10 @@ from adapters.rehearsal.script import (
     verdict,
     whole_text,
 )
+from tests.peers.scripts_decisions import DECISIONS
 from tests.peers.scripts_points import POINTS
 from tests.peers.scripts_projects import PROJECTS
+from tests.peers.scripts_reach import REACH
 from tests.peers.scripts_sandbox import SANDBOX
 
 _DIRECTIVE = re.compile(r"!script +([a-z_]+)((?: +[^\s<\"]+)*)")
@@ -447,6 +449,8 @@ _SCRIPTS: dict[str, tuple[Part, Part]] = {
     "invalid": (_invalid, _counted),
     "narrows": (_narrows, _continues),
     **POINTS,
+    **DECISIONS,
     **PROJECTS,
+    **REACH,
     **SANDBOX,
 }
