@@ -227,7 +227,8 @@ CHATS: Final[Mapping[str, str]] = {
     "said.failed": "That could not be handled. Say it again. (ref {ref})",
     # Refusals, by code.
     "refused.final": (
-        "{goal} has ended and does not change any more. `reopen <what is missing>` goes on from it."
+        "{goal} has ended and does not change any more. `reopen <what is missing>` goes on from it, "
+        "`fork` from one of its checkpoints."
     ),
     "refused.already_paused": "{goal} is paused already. `resume` goes on.",
     "refused.active": "{goal} is active already.",
