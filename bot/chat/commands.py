@@ -20,6 +20,7 @@ from bot.chat.ownership import Ownership
 from bot.chat.parse import Command, is_called, objective
 from bot.chat.patience import Chatter, Patience
 from bot.chat.people_commands import PeopleCommands
+from bot.chat.permission_commands import PermissionCommands
 from bot.chat.point_commands import PointCommands
 from bot.chat.replies import picking
 from bot.chat.rights import Act, may
@@ -70,6 +71,7 @@ class Commands:
         self._points = PointCommands(desk, self.commit, self.starting)
         self._holding = HoldCommands(desk)
         self._forgetting = ForgetCommands(desk)
+        self._permissions = PermissionCommands(desk, self.commit, self.may)
         self._secrets = SecretCommands(desk)
         self._patience, self._chatter = Patience(), Chatter()
         self._repeated = Patience(1, REPEATED_S)
@@ -114,6 +116,8 @@ class Commands:
                 await self._forgetting.run(heard, command)
             case name if name in self._secrets.verbs:
                 await self._secrets.run(heard, command)
+            case name if name in self._permissions.verbs:
+                await self._permissions.run(heard, command)
             case name if name in self._people.verbs:
                 await self._people.run(heard, command)
             case name:
@@ -241,6 +245,7 @@ class Commands:
             "rewind": self._points.rewind,
             "fork": self._points.fork,
             "gate": self._gates.gate,
+            "profile": self._permissions.profile,
             "owner": self._ownership.hand_over,
             "accept": self._ownership.accept,
             "decline": self._ownership.decline,

@@ -13,6 +13,7 @@ from bot.chat.held import kept
 from bot.chat.secret_keeping import Keeping
 from bot.goals.events import Event
 from bot.goals.goal import FINAL, Goal, State
+from bot.goals.hands import Profile
 from bot.goals.instructions import Instruction
 from bot.goals.money import NANO, Budget
 from bot.ports.chat import Incoming, Place
@@ -25,6 +26,7 @@ from bot.ports.journal import Applied, Content, Journal, Reply
 from bot.ports.mail import Inbox, Outbox, Rooms, Thread
 from bot.ports.mcp_servers import Looking, McpServers
 from bot.ports.people import Answer, Note
+from bot.ports.permissions import Permissions
 from bot.ports.repositories import Repositories
 from bot.ports.room_settings import Mention
 from bot.ports.snapshots import Snapshots
@@ -109,6 +111,9 @@ class Desk:
     withdraw: Callable[[str], Awaitable[None]] = _nothing_of
     """Told of each message that was taken back, by its id: what its files left goes."""
     secrets: Keeping | None = None
+    permissions: Permissions | None = None
+    profile: Profile = "workspace"
+    """Of goals where neither they nor their room say one."""
     recall: Callable[[], Awaitable[None]] = _nobody
     """Told when holds have changed: what runs may have to stop, what rests may go on."""
 

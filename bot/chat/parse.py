@@ -12,6 +12,7 @@ Rule 4: an objective in quotes is an objective, whatever its first word.
 
 import difflib
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,6 +21,7 @@ from bot.chat.gate_words import read_gate
 from bot.chat.hold_words import read_hold
 from bot.chat.mcp_words import is_about_mcp
 from bot.chat.people_words import read_entry, read_subject
+from bot.chat.permission_words import read_permissions, read_profile
 from bot.chat.point_words import read_copy, read_point
 from bot.chat.repo_words import is_about_repositories
 from bot.chat.room_words import is_like_a_key, read_setting
@@ -47,6 +49,16 @@ NEAR: Final = 0.75
 _GOAL: Final = re.compile(r"[gG]([0-9]{1,9})")
 _QUOTES: Final = (('"', '"'), ("“", "”"), ("'", "'"), ("«", "»"), ("„", "“"))
 _SCOPES: Final = frozenset({"", "today", "week", "room", "mine", "model"})
+_READERS: Final[Mapping[Takes, Callable[[str], object]]] = {
+    Takes.HOLD: lambda text: read_hold(text, _NOWHERE),
+    Takes.SECRET: read_secret,
+    Takes.PERMISSION: read_permissions,
+    Takes.POINT: read_point,
+    Takes.COPY: read_copy,
+    Takes.GATE: read_gate,
+    Takes.PROFILE: read_profile,
+}
+"""What gives None for words that are no such command."""
 _AND_RESUME: Final = re.compile(r"(.*\S)\s+and\s+resume", re.IGNORECASE | re.DOTALL)
 
 
@@ -252,23 +264,18 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
         case Takes.GOAL:
             goal, rest = _goal(after)
             return None if rest else Command(verb, goal)
-        case Takes.CONFIRMATION:
+        case Takes.CONFIRMATION | Takes.RESUMPTION:
             goal, rest = _goal(after)
-            if rest.lower() not in {"", "yes"}:
-                return None
-            return Command(verb, goal, is_confirmed=bool(rest))
-        case Takes.RESUMPTION:
-            goal, rest = _goal(after)
-            if rest.lower() not in {"", "anyway"}:
-                return None
-            return Command(verb, goal, is_confirmed=bool(rest))
+            sure = "yes" if verb.takes is Takes.CONFIRMATION else "anyway"
+            is_fit = rest.lower() in {"", sure}
+            return Command(verb, goal, is_confirmed=bool(rest)) if is_fit else None
         case Takes.SCOPE:
             scope = after.lower()
             return Command(verb, text=scope) if scope in {"", "mine", "room"} else None
         case Takes.SPENT:
             return _spent(verb, after)
-        case Takes.HOLD:
-            return None if read_hold(after, _NOWHERE) is None else Command(verb, text=after)
+        case Takes.HOLD | Takes.SECRET | Takes.PERMISSION:
+            return None if _READERS[verb.takes](after) is None else Command(verb, text=after)
         case Takes.VERB | Takes.WORD:
             return None if len(after.split()) > 1 else Command(verb, text=after.lower())
         case Takes.TEXT:
@@ -291,15 +298,9 @@ def _fitting(verb: Verb, after: str, texts: Texts) -> Command | None:
             goal, rest = _goal(after)
             is_person = rest.lower() == "me" or read_subject(rest, _NOWHERE) is not None
             return Command(verb, goal, rest) if is_person else None
-        case Takes.SECRET:
-            return None if read_secret(after) is None else Command(verb, text=after)
-        case Takes.POINT | Takes.COPY:
+        case Takes.POINT | Takes.COPY | Takes.GATE | Takes.PROFILE:
             goal, rest = _goal(after)
-            read = read_point if verb.takes is Takes.POINT else read_copy
-            return None if read(rest) is None else Command(verb, goal, rest)
-        case Takes.GATE:
-            goal, rest = _goal(after)
-            return None if read_gate(rest) is None else Command(verb, goal, rest)
+            return None if _READERS[verb.takes](rest) is None else Command(verb, goal, rest)
         case Takes.ONESELF:
             words = after.lower().split()
             is_sure = words == ["me", "yes"]

@@ -31,6 +31,8 @@ class Act(StrEnum):
     EDIT = "edit"
     BUDGET = "budget"
     HAND_OVER = "hand_over"
+    PROFILE = "profile"
+    """Of a goal; beyond its room's it takes an admin."""
     APPROVE = "approve"
     ACCEPT = "accept"
     """A plan or a sign-off."""
@@ -61,6 +63,7 @@ _ROLES: Final[Mapping[Act, frozenset[Role]]] = {
     Act.EDIT: _ADMINS,
     Act.BUDGET: _ADMINS,
     Act.HAND_OVER: _ADMINS,
+    Act.PROFILE: _ADMINS,
     Act.APPROVE: _APPROVERS,
     Act.ACCEPT: _APPROVERS,
     Act.SETTINGS: _ADMINS,
@@ -71,7 +74,9 @@ _ROLES: Final[Mapping[Act, frozenset[Role]]] = {
     Act.FORGET: _ANYBODY,
 }
 
-_OWNER: Final = frozenset({Act.RESUME, Act.CANCEL, Act.EDIT, Act.BUDGET, Act.HAND_OVER, Act.ACCEPT})
+_OWNER: Final = frozenset(
+    {Act.RESUME, Act.CANCEL, Act.EDIT, Act.BUDGET, Act.HAND_OVER, Act.PROFILE, Act.ACCEPT}
+)
 """What the goal's owner may as well, while on the list at all."""
 _SECOND_PERSONS: Final = frozenset({Act.APPROVE, Act.ACCEPT})
 """What a room with `four_eyes` never lets the owner do, whatever their roles."""

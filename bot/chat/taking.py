@@ -30,7 +30,7 @@ class TakingAnswers:
         if not await self._commands.may(heard, answers.act_of(decision), goal):
             return
         if answer.scope == "always" and not may(Act.MEMORY, heard.roles, room=heard.room):
-            text = self._desk.manner.texts("said.may_not.memory", number=decision.number)
+            text = self._desk.manner.texts("said.may_not.always", number=decision.number)
             await self._commands.complain(heard, text)
             return
         content = Content(answer.text, heard.person)

@@ -37,6 +37,8 @@ class Takes(Enum):
     ONESELF = "me [yes]"
     POINT = "[G12] [number]"
     COPY = "[G12] [number] [<objective>]"
+    PERMISSION = "[revoke <number>]"
+    PROFILE = "[G12] [profile|default]"
     GATE = "[G12] [add <command> | remove <number> | list]"
     WORD = "[word]"
     """One word: only of verbs that this version lacks."""
@@ -87,6 +89,8 @@ _SERVED: Final = (
     Verb("rewind", Takes.POINT, Act.EDIT),
     Verb("fork", Takes.COPY, Act.START),
     Verb("gate", Takes.GATE, Act.SEE),
+    Verb("profile", Takes.PROFILE, Act.SEE),
+    Verb("permissions", Takes.PERMISSION, Act.SEE),
     Verb("owner", Takes.PERSON, Act.HAND_OVER),
     Verb("accept", Takes.GOAL, Act.START),
     Verb("decline", Takes.GOAL, Act.SEE),
@@ -107,7 +111,7 @@ _LACKING: Final = (
         _lacking(name)
         for name in (
             "follow", "unfollow", "notify", "schedule", "watch", "hook", "open",
-            "memory", "permissions",
+            "memory",
         )
     ),
 )  # fmt: skip
@@ -121,6 +125,7 @@ OF_GOAL: Final = frozenset(
         Takes.GOAL_AND_TEXT,
         Takes.PERSON,
         Takes.GATE,
+        Takes.PROFILE,
         Takes.POINT,
         Takes.COPY,
     }

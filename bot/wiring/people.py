@@ -182,6 +182,8 @@ def build_desk(
         snapshots=snapshots,
         mcp_servers=store.mcp_servers,
         secrets=keeping_of(settings, store),
+        permissions=store.permissions,
+        profile=settings.profile,
         looking=looking,
         recall=recall,
         withdraw=withdraw,

@@ -17,6 +17,7 @@ from bot.chat.texts.english_money import MONEY
 from bot.chat.texts.english_networks import NETWORKS
 from bot.chat.texts.english_operations import OPERATIONS
 from bot.chat.texts.english_people import PEOPLE
+from bot.chat.texts.english_permissions import PERMISSIONS
 from bot.chat.texts.english_points import POINTS
 from bot.chat.texts.english_presses import PRESSES
 from bot.chat.texts.english_projects import PROJECTS
@@ -37,6 +38,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     **OPERATIONS,
     **PEOPLE,
     **POINTS,
+    **PERMISSIONS,
     **PRESSES,
     **PROJECTS,
     **ROOMS,

@@ -83,7 +83,7 @@ DECISIONS: Final[Mapping[str, str]] = {
         "That card is long: say it with its number, `{word} {number}`, once you have read the whole."
     ),
     "said.once_only": "That call can be approved once and no further: `approve {number}`.",
-    "said.may_not.memory": (
+    "said.may_not.always": (
         "You may not allow that for the whole room: it takes an admin. `approve {number}` allows it once."
     ),
     # Forms.

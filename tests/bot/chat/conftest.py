@@ -81,6 +81,7 @@ class Bench:
             holds=self.store.holds,
             repositories=self.store.repositories,
             secrets=Keeping(self.store.secret_uses),
+            permissions=self.store.permissions,
             recall=self._recall,
         )
         self.intake = Intake(self.desk, self.allow_list.of)

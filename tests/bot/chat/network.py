@@ -123,6 +123,7 @@ class Net:
             budget=DEFAULT_BUDGET, wake=self._wake, manner=self.manner, allow_list=self.allow_list,
             doors=self.store.doors, holds=self.store.holds,
             secrets=Keeping(self.store.secret_uses, "https://bot.example.org/"),
+            permissions=self.store.permissions,
         )  # fmt: skip
         self.intake = Intake(self.desk, self.allow_list.of)
         self.delivery = Delivery(

@@ -9,6 +9,7 @@ from adapters.console.parse import room
 from bot.chat.rights import Act, may
 from bot.goals.events import DecisionAsked, TurnEnded, TurnStarted
 from bot.goals.goal import Goal, State
+from bot.goals.hands import Grant
 from bot.ports.chat import Place, Speaker
 from bot.ports.journal import content_hash
 from bot.ports.people import Entry, Role, Subject
@@ -38,6 +39,7 @@ cancel      | no       | no   | yes   | no       | yes            | yes
 edit        | no       | no   | yes   | no       | yes            | yes
 budget      | no       | no   | yes   | no       | yes            | yes
 hand_over   | no       | no   | yes   | no       | yes            | yes
+profile     | no       | no   | yes   | no       | yes            | yes
 approve     | no       | no   | no    | yes      | yes            | yes
 accept      | no       | no   | yes   | yes      | yes            | yes
 settings    | no       | no   | no    | no       | no             | yes
@@ -198,6 +200,24 @@ async def hand_over(bench: Bench, who: str) -> bool:
     return await bench.store.doors.offered(goal.id) is not None
 
 
+async def profile(bench: Bench, who: str) -> bool:
+    thread, _ = await _goal(bench, who)
+    await bench.say("profile read_only", thread, BEN)
+    return (await bench.goal(thread)).profile == "read_only"
+
+
+async def take_back(bench: Bench, who: str) -> bool:
+    thread, goal = await _goal(bench, who)
+    asked = DecisionAsked(
+        "d1", "approval", content_hash("rm x"), "t1", grant=Grant("tool", content_hash("send"))
+    )
+    await bench.happens(goal, TurnStarted(), asked, contents=["rm x", "send"])
+    await bench.say("approve always", thread, ANN)
+    assert len(await bench.store.permissions.of(room())) == 1
+    await bench.say("/goal permissions revoke 1", speaker=BEN)
+    return await bench.store.permissions.of(room()) == ()
+
+
 async def approve(bench: Bench, who: str) -> bool:
     thread, goal = await _goal(bench, who)
     asked = DecisionAsked("d1", "approval", content_hash("rm x"), "t1")
@@ -243,6 +263,8 @@ THROUGH_INTAKE: Final[dict[Act, Callable[[Bench, str], Awaitable[bool]]]] = {
     Act.EDIT: edit,
     Act.BUDGET: budget,
     Act.HAND_OVER: hand_over,
+    Act.PROFILE: profile,
+    Act.MEMORY: take_back,
     Act.APPROVE: approve,
     Act.ACCEPT: accept,
     Act.SETTINGS: settings,
