@@ -33,6 +33,7 @@ from bot.goals.events import (
     Paused,
     ProfileSet,
     Resumed,
+    ReviewSettled,
     Rewound,
     RoomWasLost,
     Stopped,
@@ -93,7 +94,7 @@ def follow(writes: Writes, goal: Goal, entry: Entry) -> None:
             | DecisionAnswered() | DecisionExpired() | DecisionReminded() | Paused() | Stopped()
             | Resumed() | Cancelled() | ObjectiveEdited() | BudgetSet() | OwnerLost() | HoldEnded()
             | CapReached() | Undone() | RoomWasLost() | FileShared() | ProfileSet() | GatesSet()
-            | Rewound() | WorkspaceRestored()
+            | Rewound() | WorkspaceRestored() | ReviewSettled()
         ):  # fmt: skip
             pass
 

@@ -71,7 +71,9 @@ class Credentials:
             return None
         named = {one.name: one for one in await self.secrets.names() if one.kind == "secret"}
         if name not in named:
-            raise BadInput(f"There is no secret {name}, which {repository.name} names. Set it first.")
+            raise BadInput(
+                f"There is no secret {name}, which {repository.name} names. Set it first."
+            )
         if not is_covered(named[name].hosts, url.host, url.port):
             raise BadInput(
                 f"The secret {name} is not bound to {url.entry}. Set it again with that host."

@@ -74,7 +74,7 @@ def _pushes(request: Request, arguments: list[str]) -> Answer:
     commands = [*(base64.urlsafe_b64decode(one).decode() for one in arguments), MENDS]
     if len(ran) < len(commands):
         return call("bash", {"command": commands[len(ran)]})
-    commits = re.findall(r"^commit ([0-9a-f]{40})$", ran[-1].result, re.MULTILINE)
+    commits = re.findall(r"^commit ([0-9a-f]{40})$", str(ran[-1].result), re.MULTILINE)
     if not commits:
         return say(f"Turn {turn}: no commit: {ran[-1].result}")
     if not pushed:
@@ -85,7 +85,7 @@ def _pushes(request: Request, arguments: list[str]) -> Answer:
 def _reviews(request: Request, arguments: list[str]) -> Answer:
     """Changes the checkout, has somebody look at it, and says what came of it."""
     turn, told = finished_turns(request) + 1, "\n".join(user_texts(request))
-    steps = (
+    steps: tuple[tuple[str, dict[str, str]], ...] = (
         ("git_fetch", {}),
         ("bash", {"command": "echo 'def two(): return 2' > checkouts/app/app.py"}),
         ("review", {"summary": "two() is 2 now"}),

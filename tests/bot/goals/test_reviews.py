@@ -41,11 +41,11 @@ def test_the_answer_stays_until_it_is_carried_out(is_yes: bool) -> None:
 
 def test_an_answer_given_while_it_rests_counts_when_it_goes_on() -> None:
     life = asked().take(Paused("ann"), DecisionAnswered("d1", "ann", "word"))
-    assert life.goal.state is State.PAUSED
+    was = life.goal.state
 
     life.take(Resumed("ann"))
 
-    assert life.goal.state is State.READY
+    assert (was, life.goal.state) == (State.PAUSED, State.READY)
     assert life.goal.review is not None
 
 
