@@ -21,7 +21,7 @@ from adapters.git.program import Git
 from bot.errors import BadInput
 from bot.ports.repositories import Repository
 
-UNUSED_S: Final = 60 * 24 * 3600.0
+UNUSED_S: Final = 30 * 24 * 3600.0
 """So long what a goal brought is kept after it was looked at last."""
 BUNDLE_S: Final = 3600.0
 """So long a bundle may be on its way into a checkout."""
