@@ -1,12 +1,17 @@
 """
 Known secret values, taken out of whatever leaves the process.
 
-Rule 1: a value is found as it is and as it is usually written elsewhere: in a URL, in JSON, in HTML,
-        as base64 at any of its three alignments, as hex, with its accents composed or apart, and
-        with white space anywhere inside (a line that was wrapped).
+Rule 1: a value is found as it is and as it is usually written elsewhere: in a URL (with any or all of its
+        bytes percent-encoded), in JSON, in HTML, as base64 at any of its three alignments, as hex in either
+        case and with the usual separators (`6b:65`, `6b-65`, `\\x6b\\x65`, `0x6b,0x65`), with its accents
+        composed or apart, and with white space anywhere inside (a line that was wrapped).
 Rule 2: what stands in its place names the secret: `[secret NAME]`.
 Rule 3: a value once known stays known while the process lives: an old key is secret, too.
 Rule 4: what is shorter than six characters is never taken out: it would be found in everything.
+Rule 5: what is none of these forms passes. So do: a part of a value, a value said in several messages or
+        with other characters between its own, one that is reversed, shifted, compressed, encrypted, hashed
+        or encoded twice, as decimal numbers, in UTF-16, in a picture, or in words ("the third letter is").
+        Whoever has a value can always say it so: what should not be said must not be had.
 """
 
 import base64
@@ -238,10 +243,17 @@ def _written(text: str) -> Iterator[str]:
         for ascii_only in (True, False):
             yield json.dumps(told, ensure_ascii=ascii_only)[1:-1]
     yield repr(text)[1:-1]
-    yield raw.hex()
-    yield raw.hex().upper()
+    yield from _hex(raw)
     for before in range(3):
         yield from _base64(raw, before)
+
+
+def _hex(raw: bytes) -> Iterator[str]:
+    digits = [f"{byte:02x}" for byte in raw]
+    for told in (digits, [digit.upper() for digit in digits]):
+        for between in ("", ":", "-", ",", "%", "\\x"):
+            yield between.join(told)
+        yield ",0x".join(told)
 
 
 def _base64(raw: bytes, before: int) -> Iterator[str]:
