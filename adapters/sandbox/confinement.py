@@ -7,6 +7,7 @@ Rule 2: the server is pid 1 of its namespace: nothing inside can kill, stop or o
 Rule 3: the environment is made new; nothing of the bot's is passed on.
 """
 
+import base64
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -173,10 +174,18 @@ class Wall:
         return ["-I", "-S", "-c", _START, settings]
 
 
-def server_settings(root: str, state: str, limits: Limits, *, is_writable: bool) -> str:
-    """The server's one argument."""
+def server_settings(
+    root: str, state: str, limits: Limits, *, is_writable: bool, filter: bytes = b""
+) -> str:
+    """The server's one argument; `filter` is a seccomp program that it puts over itself."""
     return json.dumps(
-        {"root": root, "state": state, "writable": is_writable, "limits": limits._asdict()}
+        {
+            "root": root,
+            "state": state,
+            "writable": is_writable,
+            "limits": limits._asdict(),
+            "filter": base64.b64encode(filter).decode("ascii"),
+        }
     )
 
 

@@ -3,6 +3,7 @@ The sandbox where Docker or Podman is: the same tool server, in a container of i
 
 Rule 1: a container gets what is named here: the workspace, the server's code read-only, a private /tmp, and
         no network, no capability, no way to new privileges. All else is the image's, read-only.
+        The server puts the filter of system calls over itself, beside the engine's own.
 Rule 2: nothing is pulled while somebody waits: an image that is not there is a sentence with its mend.
 Rule 3: the server ends with its input, and the container with its server. One that does not is removed by
         its name.
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.sandbox import lines
+from adapters.sandbox import lines, seccomp
 from adapters.sandbox.channel import Channel
 from adapters.sandbox.confinement import HOME, WORKSPACE, server_settings
 from adapters.sandbox.inside.limits import Limits
@@ -52,6 +53,8 @@ class Engine:
     """Numeric, `user:group`: that of the bot, so that files of the workspace are its own."""
     further: tuple[str, ...] = ()
     """Options of `run` beside ours."""
+    filter: bytes = b""
+    """A seccomp program, beside that of the engine."""
 
     def run(
         self, name: str, workspace: str, access: Access, limits: Limits, proxy: str | None = None
@@ -65,7 +68,13 @@ class Engine:
             *self.further,
             *("--workdir", WORKSPACE, "--entrypoint", "python3", self.image),
             *("-I", "-S", "-c", _START),
-            server_settings(WORKSPACE, f"{_TMP}/.shell", limits, is_writable=access == "workspace"),
+            server_settings(
+                WORKSPACE,
+                f"{_TMP}/.shell",
+                limits,
+                is_writable=access == "workspace",
+                filter=self.filter,
+            ),
         ]
 
     def remove(self, name: str) -> list[str]:
@@ -229,6 +238,7 @@ class Containers(Keeps):
             is_podman="podman" in told.lower(),
             user=f"{os.getuid()}:{os.getgid()}",
             further=self._further,
+            filter=seccomp.program() or b"",
         )
 
 

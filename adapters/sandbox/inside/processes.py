@@ -16,6 +16,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 _PR_SET_DUMPABLE = 4
+_PR_SET_SECCOMP = 22
+_PR_SET_NO_NEW_PRIVS = 38
+_SECCOMP_MODE_FILTER = 2
 _PR_SET_CHILD_SUBREAPER = 36
 _KEYCTL = {"x86_64": 250, "aarch64": 219}
 _JOIN_SESSION_KEYRING = 1
@@ -33,6 +36,26 @@ def seclude() -> None:
     libc.syscall(_KEYCTL.get(os.uname().machine, -1), _JOIN_SESSION_KEYRING, None)
     if os.getpid() != 1:
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def refuse_calls(program: bytes) -> None:
+    """Put a filter of system calls over this process and all that it starts.
+
+    Raises:
+        OSError: the kernel does not take it.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    held = ctypes.create_string_buffer(program, len(program))
+    filter = _Filter(len(program) // 8, ctypes.addressof(held))
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(filter), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "no filter of system calls can be set")
+
+
+class _Filter(ctypes.Structure):
+    """The kernel's `sock_fprog`."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("program", ctypes.c_void_p))
 
 
 class Family:

@@ -5,6 +5,7 @@ Started as `python -I -S -c ... <settings as JSON>`; what it hears comes by desc
 Whatever goes wrong inside a call is that call's result. When the bot is gone, everything ends.
 """
 
+import base64
 import contextlib
 import json
 import os
@@ -256,6 +257,8 @@ def main() -> None:
     for fd in (0, 1):
         os.dup2(nothing, fd)
     processes.seclude()
+    if settings["filter"]:
+        processes.refuse_calls(base64.b64decode(settings["filter"]))
     link = Link(link_fd, out_fd, limits.heartbeat_s)
     root, state = settings["root"], settings["state"]
     if settings["writable"]:

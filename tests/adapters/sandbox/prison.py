@@ -10,14 +10,14 @@ import json
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.sandbox.inside.limits import Limits
-from bot.ports.sandbox import Outcome, Session
+from bot.ports.sandbox import Outcome, Sandbox, Session
 from tests.adapters.sandbox.escapes import ESCAPES, PLANTED, command
 
 LIMITS = Limits(heartbeat_s=5.0)
@@ -28,7 +28,7 @@ class Prison:
     """A session, and what lies outside of it."""
 
     session: Session
-    sandbox: Bubblewrap
+    sandbox: Sandbox
     state: Path
     port: int
     socket: Path
@@ -56,8 +56,13 @@ def _planted_key() -> int:
     return int(_LIBC.syscall(_ADD_KEY, b"user", name, secret, len(secret), _SESSION_KEYRING))
 
 
+def _walled(workspaces: Path, *, limits: Limits) -> Sandbox:
+    return Bubblewrap(workspaces, limits=limits, hidden=(str(workspaces.parent),))
+
+
 @asynccontextmanager
-async def prison(state: Path) -> AsyncIterator[Prison]:
+async def prison(state: Path, make: Callable[..., Sandbox] = _walled) -> AsyncIterator[Prison]:
+    """`make` makes the sandbox over a folder of workspaces, with these limits."""
     (state / "headway.db").write_text(PLANTED)
     other = state / "workspaces" / "other"
     other.mkdir(parents=True)
@@ -75,7 +80,7 @@ async def prison(state: Path) -> AsyncIterator[Prison]:
         named.listen()
         abstract.bind(f"\0headway-{port}")
         abstract.listen()
-        sandbox = Bubblewrap(state / "workspaces", limits=LIMITS, hidden=(str(state),))
+        sandbox = make(state / "workspaces", limits=LIMITS)
         session = await sandbox.open("G1", "workspace")
         try:
             yield Prison(session, sandbox, state, port, place)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.sandbox.bubblewrap import Bubblewrap
 from tests.adapters.sandbox.escapes import ESCAPES
 from tests.adapters.sandbox.prison import Prison, prison
 
@@ -57,6 +58,7 @@ async def test_system_calls_are_filtered_where_the_library_is_there(held: Prison
     command = {"command": "grep -c 'Seccomp:.*2' /proc/self/status"}
     outcome = await held.session.call("bash", command, timeout_s=20)
 
+    assert isinstance(held.sandbox, Bubblewrap)
     assert (outcome.text.strip() == "1") == held.sandbox.has_filter
 
 
