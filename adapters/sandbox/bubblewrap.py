@@ -6,14 +6,12 @@ Rule 2: `check` tries the real thing and turns what failed into a sentence with 
 """
 
 import asyncio
-import contextlib
 import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from adapters.sandbox import cgroups, lines, seccomp
@@ -23,12 +21,11 @@ from adapters.sandbox.confinement import Python, Wall, in_memory, synthesized_fi
 from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.resting import Keeps, Resting
 from adapters.sandbox.session import ConfinedSession, Pool
-from adapters.sandbox.workspace import folder_of
+from adapters.sandbox.workspace import a_name, folder_of, sweep
 from bot.errors import NoSandbox
 from bot.ports.sandbox import Access, Line, Session
 
 _PROBE_S = 20.0
-_CHECK = ".check-"
 _NEEDED = ("--as-pid-1", "--clearenv", "--perms", "--size")
 
 
@@ -81,8 +78,8 @@ class Bubblewrap(Keeps):
 
     async def check(self) -> None:
         """As in the port: a command is run confined, in a workspace that is thrown away."""
-        await asyncio.to_thread(_sweep, self._workspaces)
-        name = f"{_CHECK}{os.getpid()}-{os.urandom(4).hex()}"
+        await asyncio.to_thread(sweep, self._workspaces)
+        name = a_name()
         try:
             session = await self._begun(name, "workspace")
             try:
@@ -170,17 +167,6 @@ def this_python() -> Python:
     if not os.access(executable, os.X_OK):
         executable = os.path.realpath(sys.executable)
     return Python(os.path.realpath(executable), prefix)
-
-
-def _sweep(workspaces: Path) -> None:
-    """Remove what a check left whose process was killed in the middle of it."""
-    for left in workspaces.glob(f"{_CHECK}*"):
-        pid = left.name.removeprefix(_CHECK).partition("-")[0]
-        # In a container every process may be pid 1: an old one is left over, too.
-        with contextlib.suppress(FileNotFoundError):
-            is_old = left.stat().st_mtime < time.time() - 3 * _PROBE_S
-            if is_old or not Path("/proc", pid).exists():
-                shutil.rmtree(left, ignore_errors=True)
 
 
 def find_bwrap() -> str:

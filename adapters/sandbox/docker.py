@@ -25,7 +25,7 @@ from adapters.sandbox.confinement import HOME, WORKSPACE, server_settings
 from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.resting import Keeps, Resting
 from adapters.sandbox.session import ConfinedSession, Pool
-from adapters.sandbox.workspace import folder_of
+from adapters.sandbox.workspace import a_name, folder_of, sweep
 from bot.errors import NoSandbox
 from bot.ports.sandbox import Access, Line, Session
 
@@ -176,7 +176,8 @@ class Containers(Keeps):
 
     async def check(self) -> None:
         """As in the port: a command is run in a container over a workspace that is thrown away."""
-        name = f".check-{os.getpid()}-{os.urandom(4).hex()}"
+        await asyncio.to_thread(sweep, self._workspaces)
+        name = a_name()
         try:
             session = await self._begun(name, "workspace", None)
             try:

@@ -24,7 +24,7 @@ def works(settings: Settings) -> str:
     try:
         return _tried(settings)
     except NoSandbox as error:
-        found = ground.causes(facts())
+        found = () if settings.sandbox == "docker" else ground.causes(facts())
         told = f"{found[0].text} (" if found else f"{error} ("
         raise wrong(f"{told}`{program()} doctor sandbox` tells more.)") from error
 
@@ -39,7 +39,9 @@ def explained(settings: Settings) -> list[Finding]:
     except Found as found:
         return [Finding("sandbox", found.state, str(found)), shown]
     except HeadwayError as error:
-        causes = [Finding(one.name, "wrong", one.text) for one in ground.causes(at_hand)]
+        # What bubblewrap lacks is nothing to a container.
+        found_causes = () if settings.sandbox == "docker" else ground.causes(at_hand)
+        causes = [Finding(one.name, "wrong", one.text) for one in found_causes]
         return [Finding("sandbox", "wrong", str(error)), *causes, shown]
 
 
