@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bot.agent.filing import Shelves
+from bot.agent.keeping import Kept
 from bot.agent.request import build
 from bot.agent.turn import AgentSettings, Turns
 from bot.goals import events as e
@@ -104,6 +105,7 @@ class World:
     rules: Any = None
     """What holds for its calls; None: what holds where nobody has said anything."""
     toolboxes: Any = ()
+    snapshots: Any = None
     hears: bool = True
     """What is written is told to the turns, as it is where no other process writes."""
 
@@ -130,6 +132,7 @@ class World:
             Shelves(self.files, self.store.attachments),
             rules=self.rules,
             toolboxes=self.toolboxes,
+            kept=Kept(self.snapshots, self.store.checkpoints) if self.snapshots else None,
         )
         if self.hears:
             self.journal.heard = self.turns.heard
