@@ -72,29 +72,29 @@ class SecretPage:
             return self._gone() if link is None else self._form(link, token, str(error))
         if not is_kept:
             return self._gone()
-        texts = self._links.texts
-        return self._page(200, texts("page.secret.done"), _said(texts("page.secret.done.about")))
+        say = self._links.say
+        return self._page(200, say("done"), _said(say("done.about")))
 
     def _form(self, link: FormLink, token: str, wrong: str = "") -> Answer:
-        texts, secret = self._links.texts, link.secret
-        key = "page.secret.about" + (".given" if secret.mode == "given" else "")
-        about = texts(key, room=link.room.room, hosts=texts("list_of").join(secret.hosts))
+        say, secret = self._links.say, link.secret
+        key = "about.given" if secret.mode == "given" else "about"
+        about = say(key, room=link.room.room, hosts=self._links.hosts(secret))
         body = _INPUTS.format(
             about=html.escape(about),
             wrong=f'<p class="wrong" role="alert">{html.escape(wrong)}</p>' if wrong else "",
-            label=html.escape(texts("page.secret.label")),
-            button=html.escape(texts("page.secret.button")),
+            label=html.escape(say("label")),
+            button=html.escape(say("button")),
             token=html.escape(token),
             most=MOST,
         )
-        return self._page(400 if wrong else 200, texts("page.secret.title", name=secret.name), body)
+        return self._page(400 if wrong else 200, say("title", name=secret.name), body)
 
     def _gone(self) -> Answer:
-        texts = self._links.texts
-        return self._page(410, texts("page.secret.gone"), _said(texts("page.secret.gone.about")))
+        say = self._links.say
+        return self._page(410, say("gone"), _said(say("gone.about")))
 
     def _page(self, status: int, title: str, body: str) -> Answer:
-        language = self._links.texts.language
+        language = self._links.language
         text = _PAGE.format(language=language, title=html.escape(title), body=body)
         return Answer(status, text.encode(), "text/html; charset=utf-8", _GUARDS)
 

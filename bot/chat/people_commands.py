@@ -19,6 +19,7 @@ from bot.chat.repo_commands import RepoCommands
 from bot.chat.repo_words import RepoWords, read_repo
 from bot.chat.rights import Act, may
 from bot.chat.room_words import key_named, read_setting, unknown_key, value_text
+from bot.chat.secret_commands import readable
 from bot.chat.times import DAY_S, moment
 from bot.chat.untaken import why_untaken
 from bot.ports.chat import Place
@@ -189,7 +190,8 @@ class PeopleCommands:
                 )
             help_text = texts(f"room.{key}")
             lines.append(texts("said.room.line", key=key, value=value, by=by, help=help_text))
-        foot = () if only else ("", texts("said.room.foot"))
+        reads = await readable(self._desk, place)
+        foot = () if only else (*filter(None, (reads,)), "", texts("said.room.foot"))
         return "\n".join([*lines, *foot])
 
     def _moment(self, place: Place, at: float) -> str:

@@ -23,6 +23,7 @@ from bot.ports.windows import Input, Window
 SHOWN: Final = tuple(key for key in KEYS if key != "reactions")
 """Where windows are, nothing is encrypted, and what reactions approve there is nobody's question."""
 VALUE_MOST: Final = 120
+HOSTS_MOST: Final = 1_000
 Changes = tuple[tuple[str, Setting | None], ...]
 
 
@@ -94,7 +95,8 @@ class RoomForms:
         hint = texts("window.setting.hint", help=texts(f"room.{key}"), now=now)
         words = CHOICES.get(key) or (("on", "off") if KINDS[key] is bool else ())
         if not words:
-            return Input(key, key, "line", shown, VALUE_MOST, hint, is_optional=True)
+            most = HOSTS_MOST if key == "hosts" else VALUE_MOST
+            return Input(key, key, "line", shown, most, hint, is_optional=True)
         options = ((OPEN, texts("room.default")), *((word, word) for word in words))
         return Input(key, key, "choice", shown or OPEN, hint=hint, options=options)
 

@@ -4,9 +4,11 @@ import difflib
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from bot.bundles import BUNDLES
 from bot.chat.texts import Texts
 from bot.errors import BadInput
 from bot.goals.limits import MOST_DAYS, MOST_USD
+from bot.hosts import read_words
 from bot.ports.room_settings import CHOICES, KEYS, KINDS, Setting
 
 ALIASES: Final = {"budget": "budget_usd", "caps": "cap_usd", "cap": "cap_usd", "texts": "retention_days",
@@ -16,6 +18,7 @@ OPEN: Final = "default"
 _ON: Final = frozenset({"on", "yes", "true"})
 _OFF: Final = frozenset({"off", "no", "false"})
 _NAME_CHARS: Final = 120
+_HOSTS_MOST: Final = 50
 
 
 def read_setting(text: str, texts: Texts) -> tuple[str, Setting | None] | None:
@@ -98,9 +101,24 @@ def _word(key: str, text: str, texts: Texts) -> str:
         except (KeyError, ValueError, OSError) as error:
             fits = texts("bad.value.zone")
             raise BadInput(texts("bad.value", key=key, value=text, fits=fits)) from error
+    if key == "hosts":
+        return _hosts(key, text, texts)
     if len(text) > _NAME_CHARS or not text.isprintable():
         raise BadInput(texts("bad.value", key=key, value=text[:40], fits=texts("bad.value.model")))
     return text
+
+
+def _hosts(key: str, text: str, texts: Texts) -> str:
+    """Bundles and hosts with commas between, in their one form."""
+    fits = texts("bad.value.hosts", bundles=texts("list_of").join(BUNDLES))
+    refused = BadInput(texts("bad.value", key=key, value=text[:60], fits=fits))
+    try:
+        words = read_words(text.split(","))
+    except (ValueError, UnicodeError) as error:
+        raise refused from error
+    if not 0 < len(words) <= _HOSTS_MOST:
+        raise refused
+    return ",".join(words)
 
 
 def _number(key: str, text: str, texts: Texts) -> Setting:

@@ -101,7 +101,8 @@ class SecretCommands:
         """Show the way to the form."""
         texts = self._desk.manner.texts
         if place.network in HAS_BUTTONS:
-            key = "said.secret.enter" + (".given" if secret.mode == "given" else "")
+            is_given = secret.mode == "given"
+            key = "said.secret.enter.given" if is_given else "said.secret.enter"
             text = texts(key, name=secret.name, hosts=texts("list_of").join(secret.hosts))
             await self._desk.answer(heard, text, reason=f"{SECRET}:{as_words(secret)}")
             return
@@ -161,6 +162,16 @@ def kept(desk: Desk) -> Keeping:
     return desk.secrets
 
 
+async def readable(desk: Desk, place: Place) -> str:
+    """Which secrets the agent can read in a room; empty: none."""
+    if desk.secrets is None:
+        return ""
+    uses = await desk.secrets.uses.of(room_of(place))
+    names = [f"`{use.secret.name}`" for use in uses if use.secret.mode == "given"]
+    texts = desk.manner.texts
+    return texts("said.secrets.readable", names=texts("list_of").join(names)) if names else ""
+
+
 def hash_of(token: str) -> str:
     """What is kept of a link."""
     return sha256(token.encode("utf-8", "replace")).hexdigest()
@@ -189,7 +200,7 @@ def line_of(secret: InUse, texts: Texts) -> str:
 
 def kept_text(secret: InUse, by: str, texts: Texts) -> str:
     """What a room is told of a secret that it has from now on."""
-    key = "said.secret.kept" + (".given" if secret.mode == "given" else "")
+    key = "said.secret.kept.given" if secret.mode == "given" else "said.secret.kept"
     hosts = texts("list_of").join(secret.hosts)
     return texts(key, name=secret.name, by=by, variable=secret.variable, hosts=hosts)
 

@@ -48,7 +48,8 @@ class SecretForms:
         refuse(self._desk, replace(found, goal=None), Act.SECRETS)
         texts, place = self._desk.manner.texts, room_of(found.message.place)
         secret = named(found.message.text.partition(" ")[2], texts)
-        key = "window.secret.hint" + (".given" if secret.mode == "given" else "")
+        is_given = secret.mode == "given"
+        key = "window.secret.hint.given" if is_given else "window.secret.hint"
         hint = texts(key, hosts=texts("list_of").join(secret.hosts))
         label = texts("window.secret.value", name=secret.name)
         return Window(
@@ -99,11 +100,20 @@ class Links:
     def __init__(self, desk: Desk, learn: Callable[[str, str], object]) -> None:
         """`learn`: told of a value before it goes anywhere."""
         self._desk, self._learn = desk, learn
+        self._texts = desk.manner.texts
 
     @property
-    def texts(self) -> Texts:
-        """The sentences of the page."""
-        return self._desk.manner.texts
+    def language(self) -> str:
+        """Of the page."""
+        return self._texts.language
+
+    def say(self, key: str, **values: object) -> str:
+        """A sentence of the page."""
+        return self._texts(f"page.secret.{key}", **values)
+
+    def hosts(self, secret: InUse) -> str:
+        """Where a secret may go, as it is read."""
+        return self._texts("list_of").join(secret.hosts)
 
     async def open(self, token: str) -> FormLink | None:
         """The form of a link, where it works still and whoever has it may do what it does."""
@@ -120,12 +130,12 @@ class Links:
         if link is None:
             return False
         desk, secret = self._desk, link.secret
-        text = checked(value, self.texts)
+        text = checked(value, self._texts)
         self._learn(secret.name, text)
         people = await desk.rooms.people((link.person,))
-        by = people[link.person].name if link.person in people else self.texts("somebody")
+        by = people[link.person].name if link.person in people else self._texts("somebody")
         session = (await desk.rooms.begin(link.room)).session
-        note = Note(session, f"secret-kept:{hash_of(token)}", kept_text(secret, by, self.texts))
+        note = Note(session, f"secret-kept:{hash_of(token)}", kept_text(secret, by, self._texts))
         keep = kept(desk).uses.keep
         is_kept = await keep(
             link.room, secret, Value(text, link=hash_of(token)), by=link.person,

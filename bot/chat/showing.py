@@ -10,6 +10,7 @@ from bot.chat.file_words import files_text
 from bot.chat.heard import Heard
 from bot.chat.held import held_among
 from bot.chat.parse import Command
+from bot.chat.secret_commands import readable
 from bot.errors import BadInput
 from bot.goals.goal import Goal
 
@@ -46,7 +47,8 @@ class Showing:
             holds=desk.holds, room=heard.room,
         )  # fmt: skip
         manner = desk.manner_in(heard.message.place)
-        await desk.answer(heard, views.status_text(facts, manner))
+        parts = (views.status_text(facts, manner), await readable(desk, heard.message.place))
+        await desk.answer(heard, "\n".join(filter(None, parts)))
 
     async def tasks(self, heard: Heard, goal: Goal, command: Command) -> None:
         """A goal's list of tasks."""

@@ -6,6 +6,7 @@ Rule: who asks is known by the link's word alone; looking at a form uses nothing
 
 from typing import Final, Protocol
 
+from bot.ports.gateway import InUse
 from bot.ports.secret_uses import FormLink
 
 VALUE: Final = "value"
@@ -14,21 +15,18 @@ MOST: Final = 65_536
 """Characters of a value, as on the command line."""
 
 
-class Say(Protocol):
-    """The sentences of a page, by key."""
-
-    language: str
-
-    def __call__(self, key: str, /, **values: object) -> str:
-        """One of them."""
-
-
 class SecretForm(Protocol):
     """Forms behind links."""
 
     @property
-    def texts(self) -> Say:
-        """The sentences of the page: `page.secret.*`."""
+    def language(self) -> str:
+        """Of the page."""
+
+    def say(self, key: str, **values: object) -> str:
+        """A sentence of the page: `title`, `about`, `about.given`, `label`, `button`, `done`, `gone` ..."""
+
+    def hosts(self, secret: InUse) -> str:
+        """Where a secret may go, as it is read."""
 
     async def open(self, token: str) -> FormLink | None:
         """The form of a link, where it works still and whoever has it may do what it does."""

@@ -13,6 +13,7 @@ SECRETS: Final[Mapping[str, str]] = {
     "said.secrets.head": "Secrets of this room:",
     "said.secrets.line": "- `{name}` as `${variable}`, put into requests to {hosts}",
     "said.secrets.given": "- `{name}` as `${variable}`: **the agent can read this**",
+    "said.secrets.readable": "The agent can read this: {names}.",
     "said.secrets.nowhere": "no host yet",
     "said.secrets.foot": (
         "Admins: `secret NAME HOST ...` keeps one, `secret NAME given` lets the agent read it, `secret "
@@ -93,6 +94,11 @@ SECRETS: Final[Mapping[str, str]] = {
     ),
     "window.secret.hint.given": "It is sealed at once. The agent can read this value.",
     "window.secret.keep": "Keep",
+    # Hosts of a room.
+    "bad.value.hosts": (
+        "hosts and bundles with commas and no blanks between, such as `pypi,api.example.org,"
+        "*.example.org`; bundles are {bundles}"
+    ),
     # What was said that looks secret.
     "said.looks_secret": (
         "That looks like a secret ({kinds}). I have kept nothing of it, and no goal gets it; but others may "

@@ -26,9 +26,13 @@ class Links:
     is_open: bool = True
     taken: list[str] = field(default_factory=list)
 
-    @property
-    def texts(self) -> Texts:
-        return Texts()
+    language: str = "en"
+
+    def say(self, key: str, **values: object) -> str:
+        return Texts()(f"page.secret.{key}", **values)
+
+    def hosts(self, secret: InUse) -> str:
+        return ", ".join(secret.hosts)
 
     async def open(self, token: str) -> FormLink | None:
         link = FormLink(Place("matrix", "@b:x", '!r<i>"'), "p1", self.secret, 1.0)

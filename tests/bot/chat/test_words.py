@@ -240,3 +240,13 @@ def test_buttons_say_what_they_are_about() -> None:
 
 def test_a_large_sum_is_said_in_full() -> None:
     assert value_text(1_000_000.0, TEXTS) == "1000000"
+
+
+@pytest.mark.parametrize("text", ["http://a.example", "*.com", "a_b/c", "127.1", ",", "pypi,a..b"])
+def test_hosts_that_are_none_are_said_with_what_would_fit(text: str) -> None:
+    with pytest.raises(BadInput, match="bundles are pypi, npm, debian"):
+        read_value("hosts", text, TEXTS)
+
+
+def test_hosts_are_kept_in_one_form() -> None:
+    assert read_value("hosts", "PyPI,API.Example.org.,pypi", TEXTS) == "pypi,api.example.org"
