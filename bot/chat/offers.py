@@ -81,7 +81,7 @@ def asked(
         return _question(decision, rule, facts, manner)[0], labels
     text = facts.text(decision.text)
     if decision.kind == "approval":
-        return _call(text, manner), labels
+        return shown_call(text, manner), labels
     shown = _plan(text) if decision.kind == "plan" else text.strip()
     return shown or manner.texts("decision.gone"), labels
 
@@ -113,17 +113,7 @@ def allows(kind: GrantKind, what: str, texts: Texts) -> str:
     return texts(f"allows.{kind}", what=_code(_prefix(what) or what))
 
 
-def _question(
-    decision: Decision, rule: str, facts: Facts, manner: Manner
-) -> tuple[str, tuple[str, ...]]:
-    question = read(facts.text(decision.text))
-    if question.text:
-        return question.text, question.options
-    key = "decision.parked" if rule == "parked_too_often" else "decision.empty"
-    return manner.texts(key, ref=facts.goal.parked_ref), ()
-
-
-def _call(text: str, manner: Manner) -> str:
+def shown_call(text: str, manner: Manner) -> str:
     """The call whole: why people are asked, the tool, and what it is to do, as code."""
     if not text.strip():
         return manner.texts("decision.gone")
@@ -134,6 +124,16 @@ def _call(text: str, manner: Manner) -> str:
     why = manner.texts("decision.why", why=_line(call.why)) if call.why else ""
     tool = "" if call.form == "bash" else manner.texts("decision.tool", name=_code(call.tool))
     return "\n\n".join(part for part in (why, tool, block) if part)
+
+
+def _question(
+    decision: Decision, rule: str, facts: Facts, manner: Manner
+) -> tuple[str, tuple[str, ...]]:
+    question = read(facts.text(decision.text))
+    if question.text:
+        return question.text, question.options
+    key = "decision.parked" if rule == "parked_too_often" else "decision.empty"
+    return manner.texts(key, ref=facts.goal.parked_ref), ()
 
 
 def _plan(text: str) -> str:

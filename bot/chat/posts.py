@@ -8,6 +8,7 @@ Rule 2: a reason is a code; its sentence says what is true of that code, and the
 from bot.chat.amounts import limit_reached, raise_of, spent, spent_of
 from bot.chat.facts import Facts, Manner
 from bot.chat.gate_words import passed
+from bot.chat.offers import shown_call
 from bot.chat.shown_cards import closed_card, open_card
 from bot.chat.status import buttons, details, status, turns
 from bot.chat.times import duration
@@ -88,11 +89,14 @@ def _result(due: Due, facts: Facts) -> str:
 
 
 def _blocked(due: Due, facts: Facts, manner: Manner) -> Shape:
-    what, mend = reason(due.reason, facts, manner, facts.text(due.content))
+    is_call = due.reason == "needs_approval"
+    note = "" if is_call else facts.text(due.content)
+    what, mend = reason(due.reason, facts, manner, note)
     return Shape(
         "⛔",
         manner.texts("state.blocked"),
         _head(facts, manner, what),
+        body=shown_call(facts.text(due.content), manner) if is_call else "",
         notes=(mend,),
         buttons=(*buttons(manner, "resume", "cancel"), details(manner)),
         mentions=(facts.goal.owner,),

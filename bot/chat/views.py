@@ -143,7 +143,7 @@ def describe(event: Event) -> str:
         value = getattr(event, field.name)
         if isinstance(value, Usage):
             words.append(f"{count(value.tokens)} tokens")
-        elif field.name in _TOLD and value not in ("", None, ()):
+        elif field.name in _TOLD and value not in ("", None, (), _UNASKED):
             words.append(str(value))
     if isinstance(event, DecisionAnswered):
         words.append("yes" if event.accepted else "edits" if event.edits else "no")
@@ -153,8 +153,10 @@ def describe(event: Event) -> str:
 
 _TOLD = frozenset(
     {"role", "model", "name", "outcome", "how", "failed", "verdict", "failure", "kind", "reason",
-     "why", "person", "unkept", "stop_reason", "open", "done"}
+     "why", "person", "unkept", "stop_reason", "open", "done", "allowed", "profile"}
 )  # fmt: skip
+_UNASKED = "profile"
+"""Of what ran as its profile lets it: nothing that a reader would look for."""
 
 
 def help_text(verb: str, manner: Manner, network: Network = "console") -> str:

@@ -12,7 +12,14 @@ from bot.chat.approvers import has_approver
 from bot.chat.parse import Command, Talk, parse
 from bot.chat.permission_words import meant, read_permissions, read_profile
 from bot.chat.texts import Texts
-from bot.goals.events import Cancelled, DecisionAsked, ToolEnded, ToolStarted, TurnStarted
+from bot.goals.events import (
+    Cancelled,
+    DecisionAsked,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from bot.goals.goal import Goal
 from bot.goals.hands import PROFILES, Grant
 from bot.goals.limits import LIMITS
@@ -21,6 +28,7 @@ from bot.ports.journal import content_hash
 from bot.ports.people import Entry, Register, Role, Subject
 from bot.ports.permissions import Permission
 from bot.ports.room_settings import RoomSettings
+from bot.tools.calls import written
 from tests.bot.chat.conftest import ANN, Bench
 from tests.bot.chat.test_rights import BEN
 
@@ -287,3 +295,33 @@ def test_the_owner_counts_as_the_room_has_it() -> None:
     assert not is_there(operators=("ann",), four_eyes=True, roles=frozenset({"admin"}))
     assert is_there(entry("ben"), four_eyes=True)
     assert not is_there(roles=frozenset(), self_approve=True)
+
+
+async def test_a_goal_that_rests_for_an_approval_shows_the_call_and_the_mend(bench: Bench) -> None:
+    thread = await bench.say("/goal deploy it")
+    call = written("bash", {"command": "git push"}, "asks for git push")
+    ended = TurnEnded("needs_approval", call=content_hash(call))
+
+    await bench.happens(await bench.goal(thread), TurnStarted(), ended, contents=[call])
+    await bench.deliver()
+
+    told = bench.last(thread)
+    assert "a call takes an approval, and nobody began this goal who would answer" in told
+    assert "```bash\ngit push\n```" in told
+    assert "Why: asks for git push" in told
+    assert "Look at what it wants to do, then Resume" in told
+
+
+async def test_the_trace_tells_why_a_call_ran(bench: Bench) -> None:
+    goal = await allowed(bench)
+    thread = (
+        bench.threads[goal.id] if goal.id in bench.threads else next(iter(bench.threads.values()))
+    )
+    for use, why in (("u1", "always:decision1"), ("u2", "profile")):
+        goal = await bench.happens(goal, ToolStarted(use, "bash", "workspace", allowed=why))
+
+    await bench.say("trace", thread)
+
+    told = bench.last(thread)
+    assert "ToolStarted bash always:decision1" in told
+    assert "ToolStarted bash  (" in told
