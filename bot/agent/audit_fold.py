@@ -13,6 +13,7 @@ from bot.goals.events import (
     DecisionAnswered,
     GatesRan,
     ObjectiveEdited,
+    Rewound,
     ToolStarted,
     TurnEnded,
     TurnStarted,
@@ -48,6 +49,7 @@ class TurnFold:
         """Raw reply of the call that distilled the brief of this revision."""
         self.ran: GatesRan | None = None
         """The checks of the turn that ended last, where they have run."""
+        self._criteria_at: list[tuple[int, str]] = [(0, "")]
         self._decision: Any = None
         self._distilling: set[str] = set()
 
@@ -69,13 +71,21 @@ class TurnFold:
                 self.waits.pop((wait.kind, wait.ref), None)
                 self.waits[wait.kind, wait.ref] = wait
             case ObjectiveEdited():
-                self.sign_offs, self.criteria = [], ""
+                self._distilled("")
+                self.sign_offs = []
+            case Rewound(to_seq=to_seq):
+                self.tools, self.reply, self.ran, self.sign_offs = {}, "", None, []
+                self._distilled([one for at, one in self._criteria_at if at <= to_seq][-1])
             case DecisionAnswered() as answer:
                 if decision is not None and decision.kind == "sign_off":
                     self.sign_offs.append(Given(decision.text, answer.by, answer.accepted))
             case CallStarted(call=call, role="distil"):
                 self._distilling.add(call)
             case CallSettled(call=call, content=content) if call in self._distilling and content:
-                self.criteria = content
+                self._distilled(content)
             case _:
                 pass
+
+    def _distilled(self, criteria: str) -> None:
+        self.criteria = criteria
+        self._criteria_at.append((self.seq, criteria))

@@ -10,8 +10,8 @@ from bot.goals import events as e
 from bot.goals.goal import Goal, State
 from bot.ports.journal import Task
 from bot.ports.snapshots import EMPTY
-from tests.bot.agent.world import World, a_world, said
-from tests.doubles.model import calls, says
+from tests.bot.agent.world import World, said
+from tests.doubles.model import ScriptedModel, calls, says
 from tests.doubles.snapshots import MemorySnapshots
 
 WRITES = calls("write", {"path": "drafts/a.txt", "content": "one"}, id="t1")
@@ -38,8 +38,18 @@ class Counting(MemorySnapshots):
         return await super().restore(session, tree)
 
 
-def world_of(*answers: Any, **of: Any) -> tuple[World, Counting]:
-    world, snapshots = a_world(*answers), Counting(**of)
+def world_of(
+    *answers: Any, seen: list[dict[str, str]] | None = None, **of: Any
+) -> tuple[World, Counting]:
+    """A world whose model answers these; `seen`: what is in the workspace at each request."""
+    left = list(answers)
+
+    def serve(request: Any) -> Any:
+        if seen is not None:
+            seen.append(dict(files(world)))
+        return left.pop(0)
+
+    world, snapshots = World(ScriptedModel(serve)), Counting(**of)
     world.snapshots = snapshots
     world.start_anew()
     return world, snapshots
@@ -142,10 +152,8 @@ async def test_what_cannot_be_kept_fails_no_turn_and_says_why(
 
 async def test_a_workspace_is_put_back_before_the_agent_is_asked_anything() -> None:
     seen: list[dict[str, str]] = []
-    world, _ = world_of(
-        WRITES, says("One."), calls("write", {"path": "drafts/a.txt", "content": "two"}, id="t2"),
-        says("Two."), lambda request: seen.append(dict(files(world))) or says("Back."),
-    )  # fmt: skip
+    again = calls("write", {"path": "drafts/a.txt", "content": "two"}, id="t2")
+    world, _ = world_of(WRITES, says("One."), again, says("Two."), says("Back."), seen=seen)
     await world.opens("Write it.")
     await world.runs()
     await world.audits()
@@ -156,7 +164,7 @@ async def test_a_workspace_is_put_back_before_the_agent_is_asked_anything() -> N
     assert goal.restore
     goal = await world.runs()
 
-    assert seen == [{"drafts/a.txt": "one"}]
+    assert seen[-1] == {"drafts/a.txt": "one"}
     assert goal.restore == ""
     assert len(await world.events(e.WorkspaceRestored)) == 1
     assert "put the goal back" in said(world.model.requests[-1])
@@ -248,11 +256,10 @@ async def test_files_for_people_are_known_by_each_version_and_are_progress() -> 
 
 async def test_a_copy_begins_with_the_files_and_the_tasks_of_its_point() -> None:
     planned = {"tasks": [{"title": "Look", "state": "doing"}]}
-    world, _ = world_of(
-        calls("plan", planned, id="p1"), WRITES, says("One."),
-        lambda request: seen.append(dict(files(world))) or says("Copied."),
-    )  # fmt: skip
     seen: list[dict[str, str]] = []
+    world, _ = world_of(
+        calls("plan", planned, id="p1"), WRITES, says("One."), says("Copied."), seen=seen
+    )
     await world.opens("Write it.")
     await world.runs()
     [point] = await points(world)
@@ -270,7 +277,7 @@ async def test_a_copy_begins_with_the_files_and_the_tasks_of_its_point() -> None
 
     goal = await world.runs("g2")
 
-    assert seen == [{"drafts/a.txt": "one"}]
+    assert seen[-1] == {"drafts/a.txt": "one"}
     assert await world.store.journal.tasks("g2") == (Task("Look", "doing"),)
     assert (goal.tasks_open, goal.restore) == (1, "")
     assert "One." in said(world.model.requests[-1])
