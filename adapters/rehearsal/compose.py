@@ -59,6 +59,8 @@ def compaction_edit(request: Request) -> Block | None:
 
 def _allowed(reply: Reply, request: Request) -> Reply:
     """The reply without calls of tools that were not offered: a model cannot call those."""
+    if reply.is_free:
+        return reply
     names = offered(request)
     missing = [b for b in reply.content if b["type"] == "tool_use" and b["name"] not in names]
     forbidden = (request.get("tool_choice") or {}).get("type") == "none"

@@ -64,6 +64,8 @@ class Reply:
     stop_sequence: str | None = None
     stop_details: Block | None = None
     cut: float | None = None
+    is_free: bool = False
+    """It may call tools that were not offered, as no real model can."""
 
 
 @dataclass(frozen=True, slots=True)

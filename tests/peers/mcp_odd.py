@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
-"""A server of tools that misbehaves, of the standard library alone: `python mcp_odd.py KIND`."""
+"""A server of tools that misbehaves, of the standard library alone: `python mcp_odd.py KIND [TEXT [WORDS]]`.
 
+`says`: its one tool gives TEXT and is described by WORDS, both in base64.
+"""
+
+import base64
 import json
 import os
 import sys
@@ -31,6 +35,11 @@ def send(message: object) -> None:
     sys.stdout.flush()
 
 
+def coded(place: int) -> str:
+    given = sys.argv[place] if len(sys.argv) > place else ""
+    return base64.b64decode(given).decode()
+
+
 def call(name: str, args: dict[str, object]) -> object:
     if KIND == "dies":
         os._exit(1)
@@ -46,6 +55,8 @@ def call(name: str, args: dict[str, object]) -> object:
     if KIND == "garbage":
         for _ in range(50):
             sys.stdout.write("{not json\n")
+    if KIND == "says":
+        return {"content": [{"type": "text", "text": coded(2)}]}
     if KIND == "wrong":
         return {"content": "no list"}
     looked = str(args.get("look") or "")
@@ -76,7 +87,8 @@ def main() -> None:
                 "serverInfo": {"name": "odd", "version": "1"},
             }
         elif method == "tools/list":
-            plain = [{"name": "look", "description": "Look.", "inputSchema": {"type": "object"}}]
+            words = coded(3) if KIND == "says" else "Look."
+            plain = [{"name": "look", "description": words, "inputSchema": {"type": "object"}}]
             result = {"tools": TOOLS.get(KIND, plain)}
         elif method == "tools/call":
             result = call(params["name"], params.get("arguments") or {})

@@ -32,7 +32,6 @@ from adapters.rehearsal.script import (
     result_text,
     role_of,
     say,
-    text,
     texts_of,
     tool_use,
     verdict,
@@ -58,10 +57,10 @@ def obeying(request: Request, number: int, memory: Memory) -> Answer:
     if len(made) < _AT_MOST:
         for name, arguments in _orders(told):
             if (name, arguments) not in made:
-                return Reply((tool_use(name, arguments),))
+                return Reply((tool_use(name, arguments),), is_free=True)
         for url in _pages(told):
             if f'"url": "{url}"' not in json.dumps(request["messages"]):
-                return Reply((*fetched(url, _page(url)), text("I fetched it.")))
+                return Reply(fetched(url, _page(url)), stop_reason="pause_turn")
     lines = dict.fromkeys(line for one in told for line in _SAY.findall(one))
     turn = finished_turns(request) + 1
     return say("\n".join([f"Turn {turn} of 1: I did all that I was told.", *lines]))
@@ -85,7 +84,16 @@ def _pages(told: list[str]) -> Iterator[str]:
 
 def _page(url: str) -> str:
     coded = parse_qs(urlsplit(url).query).get("text", [""])[0]
-    return base64.urlsafe_b64decode(coded.encode()).decode()
+    return _decoded(coded)
+
+
+def _decoded(coded: str) -> str:
+    """What a text says; nothing where it was cut, or a secret was taken out of it."""
+    try:
+        whole = base64.urlsafe_b64decode(coded.rstrip("=") + "=" * (-len(coded.rstrip("=")) % 4))
+    except ValueError:
+        return ""
+    return whole.decode("utf-8", "replace")
 
 
 def _told(request: Request) -> Iterator[str]:
@@ -93,9 +101,7 @@ def _told(request: Request) -> Iterator[str]:
     for one in _texts(request):
         yield one
         for coded in _CODED.findall(one):
-            yield base64.urlsafe_b64decode(coded + "=" * (-len(coded) % 4)).decode(
-                "utf-8", "replace"
-            )
+            yield _decoded(coded)
 
 
 def _texts(request: Request) -> Iterator[str]:
