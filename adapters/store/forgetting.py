@@ -334,6 +334,10 @@ _TASKS: Final = select(queries.TASK.c.title, queries.TASK.c.evidence).where(
 _ANSWERS: Final = select(_O.c.key, _O.c.content).where(
     _O.c.session == bindparam("of_session"), text("outbox.goal IS NULL"), _O.c.content != ""
 )
+_POINTS: Final = select(queries.CHECKPOINT.c.tasks).where(
+    queries.CHECKPOINT.c.goal == bindparam("of_goal")
+)
+_MADE: Final = select(_T["artifact"].c.name).where(_T["artifact"].c.goal == bindparam("of_goal"))
 _SENT: Final = select(_O.c.content).where(_O.c.goal == bindparam("of_goal"))
 _AUTHOR: Final = (
     select(_C.c.author, _P.c.id)
@@ -348,8 +352,9 @@ _AUTHOR: Final = (
 
 def _beside(reader: Reader, goal: str) -> set[str]:
     """Texts that a goal's rows name beside its journal."""
-    rows = [*reader.all(_TASKS, of_goal=goal), *reader.all(_SENT, of_goal=goal)]
-    return {hash for row in rows for hash in row if hash}
+    rows = [row for one in (_TASKS, _SENT, _MADE) for row in reader.all(one, of_goal=goal)]
+    listed = [hash for [tasks] in reader.all(_POINTS, of_goal=goal) for hash in _HASH.findall(tasks)]
+    return {hash for row in rows for hash in row if hash} | set(listed)
 
 
 def _is_erasable(reader: Reader, session: str, hash: str, person: str) -> bool:

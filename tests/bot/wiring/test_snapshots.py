@@ -1,0 +1,215 @@
+"""Snapshots over a real store and folder: forgotten, swept, thinned, backed up and restored."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.sandbox.none import Unconfined
+from adapters.sandbox.removing import WorkspaceFolders
+from adapters.snapshots.folder import SnapshotFolder
+from adapters.store.open import Store, open_store
+from bot.errors import BadInput
+from bot.goals.events import Cancelled, GoalOpened, Resumed, TurnEnded, TurnStarted
+from bot.goals.goal import Goal
+from bot.goals.limits import DEFAULT_BUDGET, LIMITS
+from bot.ports.attached import path_of
+from bot.ports.chat import Place, Speaker
+from bot.ports.forgetting import Step
+from bot.ports.journal import Content, Unit
+from bot.settings import Settings, read_settings
+from bot.wiring.snapshots import (
+    KeptFolders,
+    ScratchFolders,
+    SnapshotTraces,
+    Withdrawn,
+    keep_snapshots,
+    open_snapshots,
+)
+from bot.wiring.upkeep import back_up, restore
+from scheduler.alarms import Alarms
+from tests.adapters.store.clocks import HandClock
+from tests.contracts.sandbox import write
+
+ANN = Speaker("ann", "ann")
+LETTER = "a letter that nobody else wrote\n"
+
+
+@dataclass
+class Yard:
+    """A state folder with a store, snapshots and a sandbox."""
+
+    settings: Settings
+    store: Store
+    snapshots: SnapshotFolder
+
+    async def goal(self, thread: str, who: Speaker = ANN) -> Goal:
+        rooms = self.store.rooms
+        session = (await rooms.begin(Place("console", "", "console", thread))).session
+        owner = await rooms.person("console", who)
+        text = Content(f"objective {thread}", owner)
+        opened = GoalOpened(f"g-{thread}", session, 0, owner, text.hash, DEFAULT_BUDGET)
+        return (await self.store.journal.open(opened, [text])).goal
+
+    async def writes(self, goal: Goal, **files: str) -> str:
+        """A turn that leaves these files, and a checkpoint; returns its tree."""
+        session = await Unconfined(self.settings.workspaces_dir).open(goal.session, "workspace")
+        for path, text in files.items():
+            await write(session, path, text)
+        tree = await self.snapshots.take(session)
+        await session.close()
+        commit = self.store.journal.commit
+        await commit(Unit(goal.id, (TurnStarted(), TurnEnded("stopped")), tree=tree))
+        await commit(Unit(goal.id, (Resumed(goal.owner),)))
+        return tree
+
+    async def trees(self, goal: Goal) -> list[str]:
+        return [one.tree for one in await self.store.checkpoints.of_goal(goal.id)]
+
+    def on_disk(self) -> bytes:
+        """All that snapshots keep, unpacked."""
+        objects = self.snapshots._files
+        names = [name for name, _ in objects.names()]
+        return b"".join(b"".join(objects.read(name)) for name in names)
+
+
+@pytest.fixture
+async def yard(tmp_path: Path) -> AsyncIterator[Yard]:
+    settings = read_settings(state_dir=tmp_path / "state", database="")
+    settings.state_dir.mkdir()
+    async with open_store(
+        settings.database_url, clock=HandClock(), limits=LIMITS, state_dir=settings.state_dir
+    ) as store:
+        snapshots = open_snapshots(settings)
+        yield Yard(settings, store, snapshots)
+
+
+async def test_a_file_that_is_taken_back_leaves_the_workspace_and_every_snapshot(
+    yard: Yard,
+) -> None:
+    goal = await yard.goal("t")
+    path = path_of("m1", "letter.txt")
+    first = await yard.writes(goal, **{path: LETTER, "drafts/a.txt": "mine\n"})
+    second = await yard.writes(goal, **{"drafts/b.txt": "mine as well\n"})
+    parts = (yard.settings, yard.snapshots, yard.store.checkpoints)
+
+    await Withdrawn(*parts).withdraw("m1")
+    # Killed before the sweep: another process does it.
+    await Withdrawn(*parts).sweep()
+
+    assert not (yard.settings.workspaces_dir / goal.session / path).exists()
+    now = await yard.trees(goal)
+    assert first not in now
+    assert second not in now
+    for tree, files in zip(now, (["drafts/a.txt"], ["drafts/a.txt", "drafts/b.txt"]), strict=True):
+        kept = await yard.snapshots.entries(tree)
+        assert [one.path for one in kept if one.kind == "file"] == files
+    assert LETTER.encode() not in yard.on_disk()
+    assert b"mine as well" in yard.on_disk()
+    assert list((yard.settings.state_dir / "snapshots/withdrawn").iterdir()) == []
+
+
+async def test_of_a_person_who_is_forgotten_no_snapshot_stays_and_others_keep_theirs(
+    yard: Yard,
+) -> None:
+    own, other = await yard.goal("t"), await yard.goal("u", Speaker("ben", "ben"))
+    await yard.writes(own, **{"drafts/a.txt": LETTER})
+    kept = await yard.writes(other, **{"drafts/b.txt": "theirs, and long enough to be told\n"})
+    trail = await yard.store.forgetting.trail(own.owner)
+    await yard.store.journal.commit(Unit(own.id, (Cancelled(own.owner),)))
+    traces = SnapshotTraces(yard.snapshots, yard.store.checkpoints)
+
+    counted = await traces.take(trail, is_dry=True)
+    taken = await traces.take(trail)
+
+    assert counted == taken == [Step("snapshot", 1)]
+    assert await traces.take(trail) == []
+    assert await yard.trees(own) == [""]
+    assert await yard.trees(other) == [kept]
+    assert LETTER.encode() not in yard.on_disk()
+    assert await yard.snapshots.entries(kept)
+
+
+async def test_with_a_workspace_that_was_kept_long_enough_its_snapshots_go(yard: Yard) -> None:
+    goal = await yard.goal("t")
+    tree = await yard.writes(goal, **{"drafts/a.txt": LETTER})
+    folders = KeptFolders(WorkspaceFolders(yard.settings.workspaces_dir), yard.store.checkpoints)
+
+    await folders.remove(goal.session)
+    await yard.snapshots.sweep(await yard.store.checkpoints.named(), older_s=0)
+
+    assert await folders.names() == ()
+    assert await yard.trees(goal) == [""]
+    with pytest.raises(BadInput):
+        await yard.snapshots.entries(tree)
+
+
+async def test_scratch_folders_are_emptied_when_the_goal_has_ended(yard: Yard) -> None:
+    ended, live = await yard.goal("t"), await yard.goal("u")
+    for goal in (ended, live):
+        await yard.writes(goal, **{"cache/a": "scratch", "tmp/b": "scratch", "drafts/c": "kept"})
+    await yard.store.journal.commit(Unit(ended.id, (Cancelled(ended.owner),)))
+
+    await ScratchFolders(yard.settings, yard.store).sweep()
+
+    def left(goal: Goal) -> list[str]:
+        folder = yard.settings.workspaces_dir / goal.session
+        return sorted(
+            str(path.relative_to(folder))
+            for path in folder.rglob("*")
+            if path.is_file() and ".shell" not in path.parts
+        )
+
+    assert left(ended) == ["drafts/c"]
+    assert left(live) == ["cache/a", "drafts/c", "tmp/b"]
+
+
+async def test_of_one_goal_only_so_many_trees_are_kept(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.wiring.snapshots.KEEP", 2)
+    monkeypatch.setattr("bot.wiring.snapshots.GRACE_S", 0.0)
+    goal = await yard.goal("t")
+    trees = [await yard.writes(goal, **{"drafts/a.txt": f"{n}\n" * 90}) for n in range(4)]
+    rung: dict[str, Any] = {}
+    alarms = Alarms()
+    monkeypatch.setattr(alarms, "add", lambda name, sweep, every_s: rung.update({name: sweep}))
+    keep_snapshots(alarms, yard.settings, yard.snapshots, yard.store)
+
+    await rung["snapshots"]()
+
+    assert await yard.trees(goal) == ["", "", *trees[2:]]
+    for tree in trees[:2]:
+        with pytest.raises(BadInput):
+            await yard.snapshots.entries(tree)
+    assert await yard.snapshots.entries(trees[2])
+
+
+async def test_a_backup_holds_the_snapshots_and_a_restore_brings_them_back(
+    tmp_path: Path,
+) -> None:
+    settings = read_settings(state_dir=tmp_path / "state", database="")
+    settings.state_dir.mkdir()
+    async with open_store(
+        settings.database_url, clock=HandClock(), limits=LIMITS, state_dir=settings.state_dir
+    ) as store:
+        yard = Yard(settings, store, open_snapshots(settings))
+        goal = await yard.goal("t")
+        tree = await yard.writes(goal, **{"drafts/a.txt": LETTER, "notes/b.txt": "b" * 5_000})
+    place, elsewhere = tmp_path / "backup", tmp_path / "other"
+    other = read_settings(state_dir=elsewhere, database="")
+
+    back_up(settings, place, {}, lambda *_: None)
+    restore(other, place, lambda *_: None)
+
+    session = await Unconfined(tmp_path / "new").open("w", "workspace")
+    restored = await open_snapshots(other).restore(session, tree)
+    await session.close()
+    assert replace(restored, removed=0).written == 2
+    assert (tmp_path / "new/w/drafts/a.txt").read_text() == LETTER
+    kept = {path.name for path in (elsewhere / "snapshots").iterdir()}
+    assert kept == {"files", "trees"}
+    modes = {path.stat().st_mode & 0o777 for path in (elsewhere / "snapshots").rglob("*/*/*")}
+    assert modes == {0o600}
