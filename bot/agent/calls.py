@@ -45,8 +45,8 @@ class Offer:
         """The same with further tools behind its own."""
         if not further:
             return self
-        tools = (*self.tools, *further)
-        return Offer(self.system, tools, estimate_tokens(system=self.system, tools=tools))
+        tokens = self.tokens + estimate_tokens(tools=further)
+        return Offer(self.system, (*self.tools, *further), tokens)
 
 
 @lru_cache(maxsize=16)

@@ -8,6 +8,7 @@ Rule 2: what a toolbox lacks or loses is a result for the agent, never an error 
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
 from bot.agent.background import for_whom
@@ -117,9 +118,23 @@ async def fit_out(
     looks = read_only or law.profile == "read_only"
     way = Way(None if read_only else lines, record, place)
     hands = Hands(sandbox, goal.session, "read_only" if looks else "workspace", line=way.line)
-    kits = [await box.open(goal, place, read_only=read_only or goal.planning) for box in toolboxes]
+    kits = await _opened(toolboxes, goal, place, read_only=read_only or goal.planning)
     own = () if read_only else endpoints(place, law.profile)
     return Outfit(record, hands, way, kits, read_only=read_only, endpoints=own)
+
+
+async def _opened(
+    toolboxes: Sequence[Toolbox], goal: Goal, place: Place, *, read_only: bool
+) -> list[Kit]:
+    """A kit of each. Cut off, those that were opened are closed."""
+    kits: list[Kit] = []
+    async with AsyncExitStack() as stack:
+        for box in toolboxes:
+            kit = await box.open(goal, place, read_only=read_only)
+            stack.push_async_callback(kit.close)
+            kits.append(kit)
+        stack.pop_all()
+    return kits
 
 
 def wraps_up(goal: Goal) -> bool:

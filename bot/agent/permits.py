@@ -1,7 +1,8 @@
 """
 Whether a call of a turn may run, by what holds where its goal lives.
 
-Rule 1: what people answered to a call counts for that very call alone: its id and its hash.
+Rule 1: what people answered to a call counts for that very call alone: its id and its hash. What an
+        operator has denied since then stays denied.
 Rule 2: everything is looked up when it is asked: a profile, a permission that is taken back, and whether
         there is anybody who may approve.
 Rule 3: a turn that only looks (a plan, an ordinary turn, a wrap-up) is allowed nothing beyond that, and a
@@ -15,6 +16,7 @@ from bot.agent import denials
 from bot.agent.approved import Approval
 from bot.agent.record import Record
 from bot.goals.goal import Goal
+from bot.goals.hands import GrantKind
 from bot.ports.chat import Place
 from bot.ports.permissions import Permission
 from bot.tools.calls import call_hash
@@ -77,11 +79,13 @@ class Permits:
         self, id: str, tool: Tool, args: Mapping[str, Any]
     ) -> Allowed | Asks | Denied | Refusal:
         """The verdict on a call whose arguments fit. Raises as the store, where that is asked."""
-        approval = self._answered(id)
-        if approval is not None:
-            return self._told(approval, tool, args)
-        goal = self._record.goal
+        approval, goal = self._answered(id), self._record.goal
         law = await self._rules.law(goal)
+        if approval is not None:
+            told = self._told(approval, tool, args)
+            ruled = weigh(law, _nothing, tool, args)
+            is_denied = isinstance(ruled, Denied) and ruled.beyond == "rule"
+            return ruled if is_denied and isinstance(told, Allowed) else told
         verdict = await self._by_law(goal, law, tool, args)
         if isinstance(verdict, Asks) and not await self._rules.has_approver(goal):
             return Refusal(denials.nobody_approves(verdict.why))
@@ -104,7 +108,7 @@ class Permits:
 
     async def _by_law(self, goal: Goal, law: Law, tool: Tool, args: Mapping[str, Any]) -> Verdict:
         if goal.kind != "goal" or goal.planning or goal.wrapping_up:
-            return weigh(law, lambda kind, what: "", tool, args)
+            return weigh(law, _nothing, tool, args)
         by = self._record.transcript.own.granted
         verdict = weigh(law, given(goal, (), by), tool, args)
         is_ruled = isinstance(verdict, Denied) and verdict.beyond == "rule"
@@ -112,3 +116,8 @@ class Permits:
             return verdict
         standing = await self._rules.standing(goal)
         return weigh(law, given(goal, standing, by), tool, args) if standing else verdict
+
+
+def _nothing(kind: GrantKind, what: str) -> str:
+    """Nobody has allowed anything."""
+    return ""

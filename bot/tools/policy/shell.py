@@ -10,6 +10,7 @@ Rule 3: a command that runs what its arguments, its input or a file say (`eval`,
         hides others: its line is not plain, and nobody can be sure of it.
 """
 
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,7 +49,9 @@ _INTERPRETERS: Final = names(
     "python python2 python3 pypy pypy3 node nodejs deno bun perl ruby php Rscript julia"
 )
 _ASKS_FIND: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_LONGEST: Final = 20_000
+_BARE: Final = re.compile(r"[A-Za-z0-9_./:,@%+=-]+")
+"""A word that is what it looks like."""
+_LONGEST: Final = 10_000
 """Characters of a line that is looked at: nobody would read a longer one."""
 
 
@@ -147,6 +150,8 @@ def _words(command: "Node") -> Command:
 def _word(node: "Node") -> Word:
     """A word as bash has it once the quotes are gone."""
     text = _text(node)
+    if node.type in ("word", "number") and _BARE.fullmatch(text):
+        return Word(text)
     parts = list(_all(node, *_PARTS))
     if len(parts) != sum(1 for _ in _all(node)) or "\\\n" in text or _has_escape(node):
         return Word("", is_fixed=False)

@@ -12,6 +12,7 @@ from bot.goals.hands import Grant
 from bot.ports.journal import Content, content_hash
 from bot.ports.permissions import Permission
 from bot.tools.calls import call_hash, read
+from bot.tools.policy.verdict import ByDefault
 from tests.bot.agent.ruled import ROOM, answers, asked, moved, ran, results, ruled, why
 from tests.bot.agent.world import is_audited, last_user, once, said, use
 from tests.doubles.model import calls, reply, says
@@ -621,3 +622,31 @@ async def test_the_last_user_message_holds_every_result_once() -> None:
 
     kinds = [block.get("tool_use_id") for block in last_user(world.model.requests[-1])]
     assert kinds == ["t1", "t2"]
+
+
+async def test_what_an_operator_has_denied_since_the_question_stays_denied() -> None:
+    world = ruled(push(), says("Then not."))
+    await world.opens("Push it.")
+    await world.runs()
+    await answers(world)
+    world.rules.default = ByDefault(deny=(("git", "push"),))
+
+    await world.runs()
+
+    assert ran(world) == []
+    assert "a rule of the operator's forbids it" in (await results(world))["toolu_1"]
+
+
+async def test_cut_off_while_kits_are_opened_those_that_are_open_are_closed() -> None:
+    class Stuck(Box):
+        async def open(self, goal: Any, place: Any, *, read_only: bool) -> "Box":
+            raise Killed
+
+    box = Box()
+    world = ruled(says("Done."), toolboxes=[box, Stuck(name="send")])
+    await world.opens("Go.")
+
+    with pytest.raises(Killed):
+        await world.runs()
+
+    assert box.closed == 1
