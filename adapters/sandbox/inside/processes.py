@@ -26,6 +26,7 @@ _DYING_S = 5.0
 _PATIENCE_S = 2.0
 """How long those of one group are ended one by one before everything is."""
 _CROWD = 2_000
+_BIRTH_S = 0.005
 
 
 def seclude() -> None:
@@ -82,7 +83,16 @@ class Family:
         return [pid for pid in mine if pid not in spared and pid != os.getpid()]
 
     def running(self) -> int:
-        """How many are neither spared nor dead."""
+        """How many are neither spared nor dead.
+
+        Who forks and ends is dead while nobody has seen the child yet, so where there are dead it is looked
+        twice.
+        """
+        found = self.rest()
+        count = sum(not _is_dead(pid) for pid in found)
+        if count or len(found) <= 1:
+            return count
+        time.sleep(_BIRTH_S)
         return sum(not _is_dead(pid) for pid in self.rest())
 
     def size(self, keeper: int) -> int:

@@ -20,10 +20,16 @@ sleep 987
 """
 
 
+BEHIND = "(setsid sleep 987 &) ; sleep 987"
+"""What runs in the background beside it."""
+
+
 async def hold(kind: str, folder: Path, heartbeat_s: float) -> None:
     limits = Limits(heartbeat_s=heartbeat_s)
     sandbox = (Bubblewrap if kind == "bubblewrap" else Unconfined)(folder, limits=limits)
     session = await sandbox.open("G1", "workspace")
+    behind = {"command": BEHIND, "background": True}
+    assert (await session.call("bash", behind, timeout_s=600)).ok
     await session.call("bash", {"command": COMMAND, "timeout_s": 600}, timeout_s=600)
 
 
