@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from bot.goals.goal import Goal, Wait
+from bot.tools.untrusted import one_line
 
 SYSTEM: Final = """\
 You work on a goal that a person has set in a chat thread, turn after turn, until it is reached. \
@@ -51,6 +52,8 @@ PLANNING: Final = (
     "will do, in steps, and how it will be checked."
 )
 
+REF_CHARS: Final = 400
+"""Of what an agent or an auditor said, within a line of ours."""
 REMOVED: Final = "[removed]"
 NOTHING: Final = "(nothing)"
 INTERRUPTED: Final = "Interrupted: this call was ended before it gave a result."
@@ -178,14 +181,15 @@ _OF_A_PROCESS: Final = {
 
 def woken(wait: Wait | None, why: str) -> str:
     """What a turn is told that a wait opened."""
-    named = f"{wait.kind}: {wait.ref}" if wait is not None else "what you waited for"
+    named = f"{wait.kind}: {_ref(wait)}" if wait is not None else "what you waited for"
     told = _OF_A_PROCESS.get(why, why) if wait is not None and wait.kind == "process" else why
-    return f"[Automatic] The wait is over ({named}). {told or 'It has happened'}. Go on."
+    happened = one_line(told, REF_CHARS) or "It has happened"
+    return f"[Automatic] The wait is over ({named}). {happened}. Go on."
 
 
 def still_pending(wait: Wait | None) -> str:
     """What a turn is told when a person ended a wait before its time."""
-    named = f" for {wait.kind}: {wait.ref}" if wait is not None else ""
+    named = f" for {wait.kind}: {_ref(wait)}" if wait is not None else ""
     return f"[Automatic] Your wait{named} was still pending, and is withdrawn."
 
 
@@ -198,7 +202,7 @@ def resumed(by: str, owner: str, reason: str) -> str:
     """What a turn is told that a person's Resume opened."""
     # What follows a check's code is the hash of its command.
     code = "a check could not run" if reason.startswith("gate:") else reason
-    stood = f" It had stopped: {code}." if reason else ""
+    stood = f" It had stopped: {one_line(code, REF_CHARS)}." if reason else ""
     return f"[Automatic] {_who(by, owner).capitalize()} resumed the goal.{stood} Go on."
 
 
@@ -217,6 +221,11 @@ def not_placed(path: str, why: str) -> str:
 def placed_beside(path: str, there: str) -> str:
     """What is told of a file that lies elsewhere than its message says."""
     return f"[Automatic] {path} was taken already: the file that came is {there}."
+
+
+def _ref(wait: Wait) -> str:
+    """What it waits for, as the agent named it: it ends no line of ours."""
+    return one_line(wait.ref, REF_CHARS)
 
 
 def _who(by: str, owner: str) -> str:
