@@ -325,3 +325,54 @@ async def test_the_trace_tells_why_a_call_ran(bench: Bench) -> None:
     told = bench.last(thread)
     assert "ToolStarted bash always:decision1" in told
     assert "ToolStarted bash  (" in told
+
+
+async def asked_of(bench: Bench, role: Role, *, is_owner: bool) -> str:
+    """An approval of a goal of Ben's, or of Ann's, where Ben has that role; returns the thread."""
+    await bench.allow_list.allow(Entry(Subject("person", "console", "ben"), role))
+    if role == "approver":
+        await bench.allow_list.allow(Entry(Subject("person", "console", "ben"), "user"))
+    thread = await bench.say("/goal deploy it", speaker=BEN if is_owner else ANN)
+    asked = DecisionAsked("d1", "approval", content_hash("rm x"), "t1")
+    await bench.happens(await bench.goal(thread), TurnStarted(), asked, contents=["rm x"])
+    return thread
+
+
+@pytest.mark.parametrize(
+    ("role", "is_owner", "four_eyes", "counts"),
+    [
+        ("approver", True, False, True),
+        ("approver", True, True, False),
+        ("admin", True, True, False),
+        ("approver", False, True, True),
+        ("admin", False, True, True),
+        ("user", False, False, False),
+    ],
+)
+async def test_four_eyes_take_a_second_persons_yes(
+    bench: Bench, role: Role, is_owner: bool, four_eyes: bool, counts: bool
+) -> None:
+    if four_eyes:
+        await bench.say("/goal room four_eyes on")
+        await bench.say("/goal room self_approve on")
+    thread = await asked_of(bench, role, is_owner=is_owner)
+
+    await bench.say("approve", thread, BEN)
+
+    goal = await bench.goal(thread)
+    assert (goal.turn_open, goal.decision is None) == (True, counts)
+
+
+async def test_only_an_admin_allows_a_call_for_the_room(bench: Bench) -> None:
+    await bench.allow_list.allow(Entry(Subject("person", "console", "ben"), "approver"))
+    thread = await bench.say("/goal deploy it")
+    grant = Grant("tool", content_hash("send"))
+    asked = DecisionAsked("d1", "approval", content_hash("a call"), "t1", grant=grant)
+    await bench.happens(await bench.goal(thread), TurnStarted(), asked, contents=["a call", "send"])
+
+    await bench.say("approve always", thread, BEN)
+
+    assert await bench.store.permissions.of(room()) == ()
+    assert (await bench.goal(thread)).decision is not None
+    await bench.say("approve for goal", thread, BEN)
+    assert (await bench.goal(thread)).grants == (grant,)
