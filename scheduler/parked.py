@@ -23,7 +23,7 @@ class Prober(Protocol):
     async def probe(self, goal: Goal, command: str) -> tuple[bool, bool]:
         """Run `command` once, read-only, within 30 s: has it come, and could it run at all?"""
 
-    def process(self, goal: Goal, id: str) -> Literal["running", "ended", "gone"]:
+    async def process(self, goal: Goal, id: str) -> Literal["running", "ended", "gone"]:
         """How a background command of the goal stands."""
 
 
@@ -69,7 +69,7 @@ class Parked:
             # Whoever ends a live goal lets it go; that nobody did is looked for beside this.
             return WaitChecked(wait.id, next_at=now + SLOT_LOOK_S)
         if wait.kind == "process":
-            return self._tended(goal, wait, now)
+            return await self._tended(goal, wait, now)
         if wait.kind == "probe":
             return await self._probed(goal, wait, now)
         return WaitFired(wait.id, "time" if wait.kind == "time" else "back_stop")
@@ -86,9 +86,9 @@ class Parked:
             return self._forget(wait, "back_stop")
         return WaitChecked(wait.id, next_at=now + self._pause(wait))
 
-    def _tended(self, goal: Goal, wait: Wait, now: float) -> Event:
+    async def _tended(self, goal: Goal, wait: Wait, now: float) -> Event:
         """Of a process: who tends it fires the wait; here it shows that nobody does any more."""
-        how = self._prober.process(goal, wait.ref)
+        how = await self._prober.process(goal, wait.ref)
         if how != "running":
             return self._forget(wait, how)
         if now >= wait.until:

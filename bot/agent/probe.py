@@ -16,9 +16,22 @@ class SandboxProbe:
     def __init__(self, sandbox: Sandbox | None) -> None:
         self._sandbox = sandbox
 
-    def process(self, goal: Goal, id: str) -> Standing:
-        """How a background command of the goal stands."""
-        return standing(self._sandbox, goal, id)
+    async def process(self, goal: Goal, id: str) -> Standing:
+        """How a background command of the goal stands. It may run in another process of the database."""
+        found = standing(self._sandbox, goal, id)
+        if found != "gone" or self._sandbox is None:
+            return found
+        try:
+            session = await self._sandbox.open(goal.session, "read_only")
+        except NoSandbox:
+            return "gone"
+        try:
+            held = await session.call("held", {"id": id}, timeout_s=PROBE_S)
+        except NoSandbox:
+            return "gone"
+        finally:
+            await session.close()
+        return "running" if held.ok else "gone"
 
     async def probe(self, goal: Goal, command: str) -> tuple[bool, bool]:
         """Run `command` once within 30 s: has it come (exit 0), and could it run at all?"""

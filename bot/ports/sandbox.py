@@ -50,6 +50,8 @@ class Session(Protocol):
         bot.tools.
 
         `fresh`, an argument of `bash` that the agent has not, runs the command in a shell of its own.
+        `held`, which the agent has not either, is ok where a background command with that id runs over
+        the same workspace, whoever has started it.
         Cancelling the await kills what the call started before it returns.
 
         Raises:

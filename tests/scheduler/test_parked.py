@@ -42,7 +42,7 @@ class _Prober:
         self.answers = list(answers)
         self.standing: Literal["running", "ended", "gone"] = "gone"
 
-    def process(self, goal: Goal, id: str) -> Literal["running", "ended", "gone"]:
+    async def process(self, goal: Goal, id: str) -> Literal["running", "ended", "gone"]:
         return self.standing
 
     async def probe(self, goal: Goal, command: str) -> tuple[bool, bool]:

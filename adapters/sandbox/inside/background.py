@@ -189,6 +189,10 @@ class Background:
         """Those of sandboxes that have ended, each told once: their ids with their commands."""
         return self._marks.left(set(self._known))
 
+    def is_held(self, id: str) -> bool:
+        """Whether it runs, here or in another sandbox over this workspace."""
+        return self._marks.is_held(id)
+
     def _guard(self, now: float) -> None:
         self.tend()
         for one in list(self._known.values()):

@@ -42,6 +42,23 @@ class Marks:
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(self._folder, id))
 
+    def is_held(self, id: str) -> bool:
+        """Whether somebody locks the mark, from whichever sandbox over this workspace."""
+        if not id.startswith(BEGINS) or "/" in id:
+            return False
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            fd = os.open(os.path.join(self._folder, id), flags)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(fd)
+        return False
+
     def left(self, known: set[str]) -> list[str]:
         """Ids with commands of marks that nobody locks, which are taken away."""
         try:

@@ -105,6 +105,8 @@ class Server:
             return transfer.take(root, args)
         if tool == "snapshot":
             return self._trees.step(args)
+        if tool == "held":
+            return {"ok": self._background.is_held(args["id"]), "text": ""}
         if tool == "line":
             return self._take_line(args)
         raise Impossible(f"There is no tool {tool!r} in the sandbox.")

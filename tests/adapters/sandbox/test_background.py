@@ -11,6 +11,8 @@ import pytest
 from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.none import Unconfined
+from bot.agent.probe import SandboxProbe
+from bot.goals.goal import Goal
 from bot.ports.sandbox import Sandbox, Session
 from tests.adapters.sandbox.conftest import SMALL
 from tests.adapters.sandbox.test_endings import _alive, _pid, _sleepers
@@ -247,6 +249,21 @@ async def test_it_is_found_from_a_session_that_sees_the_workspace_otherwise(fold
 
     assert "said" in polled.text
     assert killed.ok
+
+
+async def test_another_process_of_the_bot_sees_what_runs_and_what_has_gone(folder: Path) -> None:
+    one, other = Bubblewrap(folder), Bubblewrap(folder)
+    session = await one.open("G1", "workspace")
+    id = await begin(session, "sleep 985")
+    probe, goal = SandboxProbe(other), Goal("g", "G1", 1, "ann", "x")
+
+    seen = [await probe.process(goal, id), await probe.process(goal, "bg-00000000")]
+    await session.close()
+    after = await probe.process(goal, id)
+    await other.close()
+
+    assert seen == ["running", "gone"]
+    assert after == "gone"
 
 
 async def test_a_look_that_is_cancelled_ends_at_once(hands: Session) -> None:
