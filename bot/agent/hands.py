@@ -50,9 +50,9 @@ class Hands:
         return self._sandbox is not None
 
     @property
-    def were_used(self) -> bool:
-        """A session was opened."""
-        return self._session is not None or bool(self._further)
+    def leave_something(self) -> bool:
+        """Something runs in the background, or did: nobody has seen what it writes."""
+        return self._sandbox is not None and bool(self._sandbox.processes(self._workspace))
 
     async def call(
         self, tool: str, args: Mapping[str, Any], *, timeout_s: float, access: Access | None = None

@@ -125,7 +125,7 @@ class Keeping:
 
     def _may_have_changed(self) -> bool:
         return (
-            self._hands.were_used
+            self._hands.leave_something
             or self._filing.has_placed
             or self._record.transcript.may_have_changed
         )
