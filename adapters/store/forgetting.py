@@ -353,7 +353,9 @@ _AUTHOR: Final = (
 def _beside(reader: Reader, goal: str) -> set[str]:
     """Texts that a goal's rows name beside its journal."""
     rows = [row for one in (_TASKS, _SENT, _MADE) for row in reader.all(one, of_goal=goal)]
-    listed = [hash for [tasks] in reader.all(_POINTS, of_goal=goal) for hash in _HASH.findall(tasks)]
+    listed = [
+        hash for [tasks] in reader.all(_POINTS, of_goal=goal) for hash in _HASH.findall(tasks)
+    ]
     return {hash for row in rows for hash in row if hash} | set(listed)
 
 
