@@ -82,7 +82,7 @@ def split_port(text: str) -> tuple[str, int | None]:
     if not colon or text.endswith("]"):
         return text, None
     if not (port.isascii() and port.isdecimal() and len(port) <= 5 and 0 < int(port) < 65_536):
-        raise ValueError(f"{text[:60]!r} has no port that there is")
+        raise ValueError(f"{text[:60]!r} is no name of a host, or has no port that there is")
     return host, int(port)
 
 

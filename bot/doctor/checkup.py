@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bot.doctor import listeners, machine, model, process, rooms, sandbox, secrets, store
+from bot.doctor import listeners, machine, model, network, process, rooms, sandbox, secrets, store
 from bot.doctor.finding import Finding, Found
 from bot.doctor.screen import Screen
 from bot.doctor.size import size
@@ -119,6 +119,7 @@ def examined(
             "matrix",
             "slack",
             "sandbox",
+            "network",
             "model",
             "prices",
         ):
@@ -145,6 +146,7 @@ def _checks(settings: Settings) -> tuple[Check, ...]:
         *_matrix(settings),
         *_slack(settings),
         Check("sandbox", lambda: sandbox.works(settings), MODEL_S),
+        Check("network", lambda: network.answers(settings)),
         Check("model", lambda: model.answers(settings), MODEL_S),
         Check("prices", lambda: model.prices(settings)),
     )

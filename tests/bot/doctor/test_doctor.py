@@ -56,7 +56,7 @@ def test_a_healthy_installation_is_ready(
     printed = capsys.readouterr().out
     assert code == 0, printed
     assert "✓ Ready." in printed
-    assert printed.count("✓ ok") == 17
+    assert printed.count("✓ ok") == 18
     assert not (patient.state / "headway.db").exists()
 
 
