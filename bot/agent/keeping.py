@@ -134,9 +134,7 @@ class Keeping:
         log.warning("Goal %s: its files are not kept: %s", self._record.goal.id, error)
         return Taken("", why)
 
-    async def _made(
-        self, snapshots: Snapshots, tree: str, before: str
-    ) -> tuple[Artifact, ...]:
+    async def _made(self, snapshots: Snapshots, tree: str, before: str) -> tuple[Artifact, ...]:
         """The files for people that are new or changed."""
         if tree in (before, EMPTY):
             return ()
