@@ -157,7 +157,10 @@ class Reaching:
         law = law_of(goal, room, self._by_default)
         profile = law.profile
         secrets = tuple(use.secret for use in await self._uses.of(place))
-        hosts = await self._granted(goal) | self._known(goal, place).until_its_end
+        hosts = await self._granted(goal)
+        if goal.turn_open:
+            # What lives on behind the turn has it no more.
+            hosts |= self._known(goal, place).until_its_end
         if profile != "full":
             hosts |= await self._standing(place)
         if profile in ("networked", "full"):

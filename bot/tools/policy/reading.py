@@ -42,7 +42,8 @@ def _but(*unfit: str, operands: int | None = None) -> Check:
 
     def check(words: Command) -> bool:
         options = [word for word in words if word.may_be_option or word.text[:1] == "-"]
-        others = len(words) - len(options)
+        # `-` alone is a place.
+        others = len(words) - sum(word.text != "-" for word in options)
         if operands is not None and (others > operands or any(not w.is_fixed for w in words)):
             return False
         return not any(_begins(word, unfit) for word in options)
@@ -236,7 +237,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "rg": _but("--pre", "--hostname-bin", "-z", "--search-zip"),
     "sort": _but("-o", "--output", "-T", "--temporary-directory", "--compress-program"),
     "uniq": _but(operands=1),
-    "tree": _but("-o", "--output"),
+    "tree": _but("-o", "--output", "-R"),
     "file": _but("-C", "--compile", "-z", "-Z", "--uncompress"),
     "date": _but("-s", "--set", operands=2),
     "find": _find,

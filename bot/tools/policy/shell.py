@@ -210,7 +210,9 @@ def _is_harmless(redirect: "Node") -> bool:
         return False
     sign, target = parts[0].type, _word(parts[1])
     if sign == "<":
-        return target.is_fixed and bool(target.text)
+        # Of these bash makes connections.
+        is_connection = target.text.startswith(("/dev/tcp/", "/dev/udp/"))
+        return target.is_fixed and bool(target.text) and not is_connection
     if sign in _OUT:
         return target == Word("/dev/null")
     return sign == ">&" and target.is_fixed and target.text in ("1", "2")

@@ -65,7 +65,7 @@ class World:
 
     async def goal(self, **changes: Any) -> Goal:
         opened = await self.bed.open()
-        goal: Goal = replace(opened, **changes)
+        goal: Goal = replace(opened, **{"turn_open": True, **changes})
         return goal
 
     async def hosts(self, goal: Goal) -> set[str] | None:
@@ -155,6 +155,20 @@ async def test_one_yes_counts_until_the_turn_has_ended(world: World) -> None:
 
     assert before[0] == 403
     assert (during, after) == ({"localhost.example:81"}, set())
+
+
+async def test_what_lives_on_behind_a_turn_has_no_more_what_was_allowed_for_it(
+    world: World,
+) -> None:
+    goal = await world.goal(turn=1)
+    await world.lines.open(goal, PLACE)
+    assert await world.lines.widen(goal, PLACE, "a.example")
+    rows = world.bed.ports.rows  # type: ignore[attr-defined]
+
+    rows.goals[goal.id] = replace(goal, state=State.WAITING, turn_open=False)
+    await world.lines.follow()
+
+    assert world.gateway._lines[goal.id].reach.hosts == frozenset()
 
 
 async def test_what_is_taken_away_is_cut_and_a_goal_that_ended_has_no_line(world: World) -> None:

@@ -39,6 +39,7 @@ sort -u a
 sort -k2,2n a
 uniq -c
 uniq -c a
+uniq -c -
 date
 date +%F
 date -u -d yesterday +%F
@@ -120,7 +121,11 @@ sort --compress-program=x a
 sort *
 uniq a b
 uniq -c a b
+uniq - a
 tree -o a
+tree -R -L 1 -H .
+cat < /dev/tcp/192.0.2.1/80
+cat </dev/udp/192.0.2.1/53
 rg --pre x y
 rg --pre=x y
 rg --hostname-bin x y
