@@ -38,6 +38,14 @@ class McpCommands:
         found = await servers.of(place)
         await self._desk.answer(heard, listed(found, self._desk.manner.texts))
 
+    async def brief(self, place: Place) -> str:
+        """A line among the room's settings; empty where it has none."""
+        servers = self._desk.mcp_servers
+        found = await servers.of(place) if servers is not None else ()
+        texts = self._desk.manner.texts
+        names = texts("list_of").join(f"`{one.name}`" for one in found)
+        return texts("said.mcp.brief", names=names) if found else ""
+
     async def change(self, heard: Heard, place: Place, words: McpWords) -> None:
         """Add, take or remove one. Raises BadInput, Refused."""
         match words.doing:

@@ -190,8 +190,10 @@ class PeopleCommands:
                 )
             help_text = texts(f"room.{key}")
             lines.append(texts("said.room.line", key=key, value=value, by=by, help=help_text))
-        reads = await readable(self._desk, place)
-        foot = () if only else (*filter(None, (reads,)), "", texts("said.room.foot"))
+        if only:
+            return "\n".join(lines)
+        further = filter(None, (await self._mcp.brief(place), await readable(self._desk, place)))
+        foot = (*further, "", texts("said.room.foot"))
         return "\n".join([*lines, *foot])
 
     def _moment(self, place: Place, at: float) -> str:

@@ -9,6 +9,7 @@ MCP: Final[Mapping[str, str]] = {
         "or `off`"
     ),
     "said.mcp.head": "MCP servers of this room, and what agents get of them:",
+    "said.mcp.brief": "MCP servers: {names}; `room mcp` shows them.",
     "said.mcp.line": "- `{name}` {how}: {tools}",
     "said.mcp.line.untaken": "- `{name}` {how}: not used, as nobody has taken its tools",
     "said.mcp.foot": (

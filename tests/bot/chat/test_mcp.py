@@ -98,6 +98,14 @@ async def test_taking_a_server_again_says_what_is_different(bench: Bench, lookin
     assert "Left out: x: y." in bench.last()
 
 
+async def test_the_rooms_settings_name_its_servers(bench: Bench, looking: Looking) -> None:
+    await bench.say("/goal room mcp add calc calc-server")
+
+    await bench.say("/goal room")
+
+    assert "MCP servers: `calc`; `room mcp` shows them." in bench.last()
+
+
 async def test_a_server_is_removed_and_listed_no_more(bench: Bench, looking: Looking) -> None:
     await bench.say("/goal room mcp add calc calc-server")
 
