@@ -1,6 +1,7 @@
 """What must be true after a drill of the stories in `tests.crash.hands`, whatever died when."""
 
 import asyncio
+import stat
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -13,7 +14,16 @@ from bot.settings import read_settings
 from bot.wiring import reading
 from tests.crash.checks import check_tokens, check_tools
 from tests.crash.drill import Drill
-from tests.crash.hands import ASKED, CHECKED, DONE, EXPIRED, PLANNED
+from tests.crash.hands import (
+    ASKED,
+    CHECKED,
+    DONE,
+    EXPIRED,
+    ODD_BYTES,
+    ODD_FILE,
+    PLANNED,
+    REWOUND,
+)
 from tests.crash.scenario import EFFECTS
 from tests.crash.story import name_of
 from tests.peers.messages_api import BlockingMessagesApi
@@ -109,8 +119,21 @@ def _checked(drill: Drill, trace: Trace, texts: Texts) -> None:
     assert trace.goal.turn == 2
 
 
+def _rewound(drill: Drill, trace: Trace, texts: Texts) -> None:
+    """The files are what they were at the point, byte for byte, and it was put back once."""
+    odd = drill.state_dir / "workspaces" / trace.goal.session / ODD_FILE
+    assert _effects(drill, trace) == "once-1\n"
+    assert odd.read_bytes() == ODD_BYTES
+    assert stat.S_IMODE(odd.stat().st_mode) == 0o640
+    assert [row.state for row in trace.decisions] == ["answered", "withdrawn"]
+    rules = Counter(entry.rule for _, entry in _entries(trace))
+    assert (rules["rewound"], rules["workspace_restored"]) == (1, 1)
+    assert trace.goal.restore == ""
+
+
 _CHECKS: Final[Mapping[str, Callable[[Drill, Trace, Texts], None]]] = {
     ASKED.name: _asked, EXPIRED.name: _expired, PLANNED.name: _planned, CHECKED.name: _checked,
+    REWOUND.name: _rewound,
 }  # fmt: skip
 
 

@@ -33,6 +33,11 @@ SCRIPT: Final = "tests.crash.hands:script"
 WHY: Final = "not in this house"
 CHANGE: Final = "Only the first line, please."
 DONE: Final = "That is all of it."
+BACK: Final = "put the goal back to this point"
+"""What the agent is told of a rewind (`bot.agent.prompts_rewind`)."""
+ODD_FILE: Final = "drafts/odd.bin"
+ODD: Final = rf"printf '\0\377 one\r\n%.0s' 1 2 3 > {ODD_FILE}; chmod 640 {ODD_FILE}"
+ODD_BYTES: Final = b"\x00\xff one\r\n" * 3
 _LOOKED: Final = "I looked around first."
 _CARD: Final = re.compile(r"decision:(\d+)")
 
@@ -112,6 +117,33 @@ def _is_checked(request: Request, made: list[Call]) -> Reply:
     return _left(made, 1) or say(DONE)
 
 
+def _goes_back(request: Request, made: list[Call]) -> Reply:
+    """A line and an odd file; then another line, and the file is gone; and back before that."""
+    told = whole_text(request)
+    if BACK in told:
+        return say(DONE) if _of(made, "grep") else call("grep", {"pattern": "once-"})
+    if finished_turns(request) == 0:
+        step = _left(made, 1) or _once(made, f"{ODD}; ls {ODD_FILE}")
+        return step or _asked(made, "first") or say("I wait for a word.")
+    step = _left(made, 2) or _once(made, f"rm -f {ODD_FILE}; ls notes")
+    return step or _asked(made, "second") or say("I wait for another word.")
+
+
+def _once(made: list[Call], command: str) -> Reply | None:
+    # Done twice it is the same.
+    done = [each for each in made if _command(each) == command and not each.is_error]
+    return None if done else call("bash", {"command": command})
+
+
+def _asked(made: list[Call], word: str) -> Reply | None:
+    known = [each for each in _of(made, "ask_person") if word in str(each.input)]
+    return None if known else call("ask_person", {"question": f"What is the {word} word?"})
+
+
+def _of(made: list[Call], name: str) -> list[Call]:
+    return [each for each in made if each.name == name]
+
+
 def _answers_calls(lines: Lines) -> Iterable[Saying]:
     for number, line in _cards(lines):
         if "once-1" in line.shape.body:
@@ -127,6 +159,17 @@ def _says_nothing(lines: Lines) -> Iterable[Saying]:
 def _answers_plans(lines: Lines) -> Iterable[Saying]:
     for number, line in _cards(lines):
         yield f"answer{number}", CHANGE if number == 1 else "approve", line.thread
+
+
+def _puts_back(lines: Lines) -> Iterable[Saying]:
+    posted = {name_of(line): line for line in lines}
+    for before, id, text in (
+        ("decision:1", "answer1", "go on"),
+        ("decision:2", "rewind", "rewind 1"),
+        ("reply:rewind", "resume", "resume"),
+    ):
+        if before in posted:
+            yield id, text, posted[before].thread
 
 
 def _cards(lines: Lines) -> Iterable[tuple[int, Posted | Edited]]:
@@ -167,8 +210,12 @@ CHECKED: Final = Story(
     _says_nothing,
     has_settled,
 )
-STORIES: Final = (ASKED, EXPIRED, PLANNED, CHECKED)
+REWOUND: Final = Story(
+    "rewound", SCRIPT, "Leave lines until I say where to stop.", _puts_back, has_settled
+)
+STORIES: Final = (ASKED, EXPIRED, PLANNED, CHECKED, REWOUND)
 
 _AGENTS: Final[tuple[tuple[Story, Callable[[Request, list[Call]], Reply]], ...]] = (
     (ASKED, _asks), (EXPIRED, _waits), (PLANNED, _plans), (CHECKED, _is_checked),
+    (REWOUND, _goes_back),
 )  # fmt: skip

@@ -224,6 +224,11 @@ class _Session:
     def __getattr__(self, attribute: str) -> Any:
         return getattr(self._session, attribute)
 
+    @property
+    def tree(self) -> Any:
+        """The workspace's tree, with points before and after each look and each change."""
+        return _Between(self._session.tree, self._points, _TREE)
+
     async def call(self, tool: str, args: Mapping[str, Any], **more: Any) -> Any:
         self._points.reach(f"before tool {tool}")
         calling = asyncio.ensure_future(self._session.call(tool, args, **more))
@@ -242,6 +247,11 @@ class _Session:
             await asyncio.sleep(0.005)
 
 
+def _of_tree(method: str) -> Callable[..., str]:
+    return lambda *args, **kwargs: f"tree {method}"
+
+
+_TREE: Final = {name: _of_tree(name) for name in ("walk", "remove", "lay", "fill", "finish")}
 _FOUND: Final = {"StoreLeases.claim": "claim"}
 """Jobs of which only those count that found something."""
 

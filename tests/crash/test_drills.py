@@ -25,7 +25,7 @@ pytestmark = pytest.mark.sandbox
 
 POINTS: Final = (Path(__file__).parent / "points.txt").read_text().splitlines()
 KINDS: Final = {
-    "commit": 158, "agent call": 30, "audit call": 6, "send": 10, "sandbox": 6, "tool": 12,
+    "commit": 158, "agent call": 30, "audit call": 6, "send": 10, "sandbox": 6, "tool": 12, "tree": 6,
 }  # fmt: skip
 """How many points there are of each kind: the pinned number."""
 FULL: Final = "TEST_FULL" in os.environ
