@@ -19,15 +19,14 @@ from bot.cli.exits import KNOWN
 from bot.cli.owner import answered
 from bot.cli.wrapped import wrapped
 from bot.errors import BadInput, HeadwayError
+from bot.hosts import read_rule, rule_text
+from bot.ports.secret_form import MOST
 from bot.ports.secrets import Kind, Named
 from bot.redaction import LEAST, mark
 from bot.settings import Settings
 from scheduler.control import Request
 
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
-HOST: Final = re.compile(r"(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
-MOST: Final = 65_536
-"""Characters of a value: the longest keys have a tenth of that."""
 PLAIN_MOST: Final = 12
 """Characters from which on a plain word or number is none that is said by chance."""
 
@@ -179,12 +178,13 @@ def _check_name(name: str) -> None:
 
 
 def _checked_host(host: str) -> str:
-    lower = host.lower()
-    if not HOST.fullmatch(lower) or len(lower) > 253:
+    try:
+        return rule_text(read_rule(host))
+    except (ValueError, UnicodeError) as error:
         raise BadInput(
-            f"{host!r} is no host. Give its name alone, such as api.example.com or *.example.com."
-        )
-    return lower
+            f"{host!r} is no host. Give its name alone, such as api.example.com or *.example.com, with "
+            "its port where that is neither 80 nor 443."
+        ) from error
 
 
 def _settings(context: typer.Context) -> Settings:
