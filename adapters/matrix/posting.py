@@ -201,7 +201,10 @@ class Posting:
             shapes = [(render.shortened(shape, most), files) for most in render.BRIEF]
         else:
             with_whole = [self._whole(shape), *files]
-            short = (render.excerpt(shape, most, WHOLE, self._words) for most in render.EXCERPTS)
+            short = (
+                render.excerpt(shape, most, shape.file or WHOLE, self._words)
+                for most in render.EXCERPTS
+            )
             whole = [(shape, files)] if len(shape.body) <= render.WHOLE_MOST else []
             shapes = [*whole, *((one, with_whole) for one in short)]
         for one, uploads in shapes:
@@ -239,10 +242,13 @@ class Posting:
     def _whole(self, shape: Shape) -> Upload:
         data = shape.body.encode(errors="replace")
 
-        async def upload(sealed: bool) -> Content:
-            return await media.upload(self._client, data, WHOLE, MARKDOWN, encrypted=sealed)
+        name = shape.file or WHOLE
 
-        return self._or_told(WHOLE, upload)
+        async def upload(sealed: bool) -> Content:
+            return await media.upload(self._client, data, name, MARKDOWN, encrypted=sealed)
+
+        # What is to be decided must be there as a whole, or the card is not.
+        return upload if shape.is_yes_or_no else self._or_told(name, upload)
 
     def _or_told(self, name: str, upload: Upload) -> Upload:
         """The upload, and in place of one that is refused a line that says so."""

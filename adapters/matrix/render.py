@@ -8,6 +8,7 @@ Rule 3: each event carries the key of its row in the outbox: by it we know what 
 Rule 4: there are no buttons: each is a word to type.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -132,12 +133,20 @@ def shortened(shape: Shape, most: int) -> Shape:
 
 
 def excerpt(shape: Shape, most: int, name: str, words: Words) -> Shape:
-    """The shape with its first paragraph, and a line that says that the whole is in a file."""
-    first, fence = brief(shape.body.strip().split("\n\n")[0], most), "`" * 3
+    """The shape with its first paragraph, and a line that says that the whole is in a file.
+
+    Of what is to be decided all that there is room for is shown, with the hash of the whole.
+    """
+    beginning = shape.body.strip() if shape.is_yes_or_no else shape.body.strip().split("\n\n")[0]
+    first, fence = brief(beginning, most), "`" * 3
     if first.count(fence) % 2:
         first = f"{first}\n{fence}"
     body = f"{first}\n\n{words.whole.format(name=name)}"
-    return replace(shortened(shape, most), body=body)
+    short = replace(shortened(shape, most), body=body)
+    if not shape.is_yes_or_no:
+        return short
+    digest = hashlib.sha256(shape.body.encode(errors="replace")).hexdigest()
+    return replace(short, notes=(*short.notes, f"SHA-256 `{digest}`"))
 
 
 def brief(text: str, most: int) -> str:

@@ -128,7 +128,13 @@ def shortened(shape: Shape, most: int) -> Shape:
 
 
 def excerpt(shape: Shape, most: int, name: str, words: Words) -> Shape:
-    """The shape with its headline and first paragraph, and a line that says where the whole is."""
+    """The shape with its headline and first paragraph, and a line that says where the whole is.
+
+    Of what is to be decided all that there is room for is shown.
+    """
+    if shape.is_yes_or_no:
+        begun = f"{_closed(kit.cut(shape.body, most))}\n\n{words.whole.format(name=name)}"
+        return replace(shortened(shape, most), body=begun)
     paragraphs = shape.body.strip().split("\n\n")
     is_headline = paragraphs[0].startswith("#") and "\n" not in paragraphs[0]
     first = "\n\n".join(paragraphs[: 2 if is_headline else 1])

@@ -46,6 +46,9 @@ def filled(element: Mapping[str, Any], value: str | None) -> Json:
     kind = element["type"]
     if kind in ("conversations_select", "channels_select"):
         return {"type": kind, f"selected_{kind.removesuffix('s_select')}": value}
+    if kind == "checkboxes":
+        ticked = [one for one in element.get("options", ()) if one["value"] == value]
+        return {"type": kind, "selected_options": ticked}
     if kind.endswith("select") or kind == "radio_buttons":
         chosen = next((o for o in element.get("options", ()) if o["value"] == value), None)
         return {"type": kind, "selected_option": chosen}

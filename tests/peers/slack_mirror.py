@@ -82,6 +82,12 @@ def for_page(part: Any, channels: Sequence[tuple[str, str]] = ()) -> Any:
             "type": "static_select", "action_id": part["action_id"], "options": options,
             "placeholder": hint,
         }  # fmt: skip
+    if part.get("type") == "checkboxes":
+        # The page has no boxes: one of them is chosen from a list instead.
+        return {
+            "type": "static_select", "action_id": part["action_id"], "options": part["options"],
+            "placeholder": {"type": "plain_text", "text": "☑" if part.get("initial_options") else "☐"},
+        }  # fmt: skip
     if part.get("type") == "mrkdwn":
         return {**part, "text": shown(str(part.get("text", "")))}
     return {

@@ -205,6 +205,8 @@ def _touched(values: Json, view: Json) -> Json:
                 name = str(kinds[block]).removesuffix("s_select")
                 chosen = given["selected_option"]["value"]
                 state = {"type": kinds[block], f"selected_{name}": chosen}
+            elif kinds.get(block) == "checkboxes" and given.get("selected_option"):
+                state = {"type": "checkboxes", "selected_options": [given["selected_option"]]}
             elif given.get("value") == "":
                 state = {**state, "value": None}
             kept[block] = {action: state}
