@@ -31,7 +31,7 @@ from bot.wiring.keys import sealing_of
 from bot.wiring.mcp import open_mcp
 from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.operations import Watches, build_watches
-from bot.wiring.sandbox import discreet_sandbox, open_sandbox
+from bot.wiring.sandbox import Built, discreet_sandbox, open_sandbox
 from bot.wiring.secrets import KnownInstalls, learn_stored
 from bot.wiring.snapshots import open_snapshots
 from bot.wiring.told import Told
@@ -76,7 +76,7 @@ class Ground:
     claude: Any
     """The model's adapter, as it is; `model` is what is called."""
     model: Model
-    confined: Sandbox | None
+    confined: Built | None
     """The sandbox, as it is; `sandbox` is what tools are given."""
     sandbox: Sandbox | None
     files: Files
