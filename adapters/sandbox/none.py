@@ -4,10 +4,13 @@ No sandbox at all: the same tools as plain processes, with the rights of the bot
 It is taken only when it is named. Whatever the bot's user may read, change or send, the agent may.
 """
 
+import contextlib
 import importlib
 import os
 import shutil
+import signal
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.sandbox import lines
@@ -76,16 +79,38 @@ class Unconfined(Keeps):
         state = os.path.join(folder, "tmp", ".shell")
         settings = server_settings(folder, state, self._limits, is_writable=True)
         code = str(Path(__file__).parents[2])
+        marked = _Marked(f"HEADWAY_SESSION={os.urandom(16).hex()}")
+        name, _, value = marked.mark.partition("=")
+        home = os.path.join(folder, "tmp")
         channel = await Channel.start(
             [sys.executable, "-I", "-S", "-c", _START, settings, code],
             heartbeat_s=self._limits.heartbeat_s,
-            environment={"PATH": _path(), "HOME": os.path.join(folder, "tmp"), "LANG": "C.UTF-8"},
+            environment={"PATH": _path(), "HOME": home, "LANG": "C.UTF-8", name: value},
             cwd=folder,
+            group=marked,
         )
         if line is not None:
             # The loopback is the machine's own here, and another goal may have the usual port.
             await lines.laid(channel, line, socket=line.socket, port=0)
         return channel
+
+
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """All processes of a session, known by a variable that they have inherited."""
+
+    mark: str
+
+    def kills(self) -> int:
+        """Nobody limits their memory together."""
+        return 0
+
+    def remove(self, *, is_forced: bool) -> None:
+        """End what outlived the server, which something may have killed."""
+        for place in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if self.mark.encode() in (place / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(place.name), signal.SIGKILL)
 
 
 def _path() -> str:

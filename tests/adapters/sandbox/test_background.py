@@ -209,14 +209,15 @@ async def test_an_end_is_told_with_the_next_command_and_once(hands: Session) -> 
 
 async def test_what_went_with_its_sandbox_is_told_once(hands: Session) -> None:
     id = await begin(hands, "sleep 985 # the server")
+    await _sleeping(hands, 1)
     family = psutil.Process(_pid(hands)).children(recursive=True)
     psutil.Process(_pid(hands)).kill()
     await asyncio.sleep(0.5)
-    assert not _alive(family)
 
     polled = await poll(hands, id)
     after = await bash(hands, "echo on")
 
+    assert not _alive(family)
     assert not polled.ok
     assert f"Gone with the sandbox in which they ran: {id} (sleep 985 # the server)" in polled.text
     assert "Gone" not in after.text
