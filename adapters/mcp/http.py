@@ -2,6 +2,8 @@
 A client for servers that are reached by an address: it goes where it may, and reads as much as it may.
 
 The `mcp` package follows redirects within one origin only, and each goes through here again.
+
+Rule: an answer comes as it is: of one that is compressed nobody knows how much it is before it is there.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -21,7 +23,7 @@ def a_client(
     """A client whose every request keeps the rules. Proxies of the environment are not used."""
     return httpx2.AsyncClient(
         transport=_Kept(addresses, allowance),
-        headers=dict(headers),
+        headers={**headers, "Accept-Encoding": "identity"},
         timeout=httpx2.Timeout(_CONNECT_S, read=_READ_S),
         trust_env=False,
         follow_redirects=False,
@@ -53,6 +55,10 @@ class _Kept(httpx2.AsyncBaseTransport):
         )
         response = await self._inner.handle_async_request(sent)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
+        if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+            await response.aclose()
+            self._allowance.why = "it answers compressed, though it was asked not to"
+            raise httpx2.ReadError(self._allowance.why, request=request)
         return httpx2.Response(
             response.status_code,
             headers=response.headers,

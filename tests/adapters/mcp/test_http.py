@@ -1,6 +1,9 @@
 """Servers that are reached by an address: only where that may lead, with a secret only where it is bound."""
 
+import gzip
+import threading
 from collections.abc import AsyncIterator, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -76,3 +79,33 @@ async def test_a_secret_goes_to_no_open_host_unencrypted(bed: Bed) -> None:
 
     with pytest.raises(BadInput, match="unencrypted"):
         await bed.box.look(ROOM, "web", How(url="http://example.org/mcp", secret="token"))
+
+
+class Packed(BaseHTTPRequestHandler):
+    """Answers with a little that becomes a lot."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = gzip.compress(b'{"jsonrpc":"2.0","id":1,"result":"' + bytes(64 * 1024 * 1024))
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+async def test_an_answer_that_is_compressed_is_not_unpacked(tmp_path: Path) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Packed)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    bed = Bed(tmp_path, private=(f"127.0.0.1:{server.server_port}=127.0.0.1",))
+    try:
+        with pytest.raises(BadInput, match="compressed"):
+            await bed.take("web", How(url=f"http://127.0.0.1:{server.server_port}/mcp"))
+    finally:
+        await bed.box.close()
+        server.shutdown()
+        server.server_close()
