@@ -21,7 +21,7 @@ from adapters.gateway.authority import Authority
 from adapters.gateway.bounds import Bounds
 from adapters.gateway.line import GoalLine, Noted, Value, short_folder
 from adapters.gateway.proxy import House
-from adapters.gateway.verdicts import Resolve, Verdicts, system_resolve
+from adapters.gateway.verdicts import Resolve, SystemResolve, Verdicts
 from bot.errors import NoSandbox
 from bot.goals.goal import Goal
 from bot.hosts import HostRule
@@ -52,19 +52,22 @@ class ProxyGateway:
         vouched: Mapping[HostRule, tuple[str, int | None]] | None = None,
         noted: Noted = _unnoted,
         bounds: Bounds | None = None,
-        resolve: Resolve = system_resolve,
+        resolve: Resolve | None = None,
         upstream: ssl.SSLContext | None = None,
     ) -> None:
         """
         Args:
             value: opens a secret by its name.
             vouched: private addresses that the operator vouches for, by host.
+            resolve: looks names up; the system's way where it is not given.
             noted: told of everything that was passed on or refused.
             upstream: how hosts' certificates are checked; the system's way where it is not given.
         """
         self._state_dir, self._value = state_dir, value
         self._vouched, self._noted = vouched or {}, noted
-        self._bounds, self._resolve = bounds or Bounds(), resolve
+        self._bounds = bounds or Bounds()
+        self._own_resolve = SystemResolve()
+        self._resolve: Resolve = resolve or self._own_resolve
         self._upstream = upstream
         self._folder = state_dir / FOLDER
         self._house: House | None = None
@@ -100,6 +103,7 @@ class ProxyGateway:
         """End every line."""
         for goal in list(self._lines):
             await self.close(goal)
+        self._own_resolve.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     async def open(self, goal: Goal, place: Place, reach: Reach) -> Line:

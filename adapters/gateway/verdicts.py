@@ -10,12 +10,15 @@ Rule 3: an address that the operator vouches for is not looked at further, but i
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Final
 
 from adapters.gateway.addresses import why_none
 from bot.hosts import PORTS, HostRule, host_name, is_covered
 from bot.ports.gateway import InUse, Reach
 
+THREADS: Final = 8
 Resolve = Callable[[str], Awaitable[Sequence[str]]]
 """The addresses of a name; none where it has none. Raises OSError."""
 
@@ -121,10 +124,27 @@ def shown(name: str, port: int) -> str:
     return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
 
 
-async def system_resolve(name: str) -> Sequence[str]:
-    """As the system does: the whole name, below no domain of this machine's."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(f"{name}.", None, type=socket.SOCK_STREAM)
+class SystemResolve:
+    """Resolves as the system does: the whole name, below no domain of this machine's.
+
+    In threads of its own: a name whose server does not answer holds up no other work of the process.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(THREADS, "resolve")
+
+    async def __call__(self, name: str) -> Sequence[str]:
+        """The addresses. Raises OSError."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, _addresses, name)
+
+    def close(self) -> None:
+        """Wait for nothing that is under way."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _addresses(name: str) -> Sequence[str]:
+    found = socket.getaddrinfo(f"{name}.", None, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(each[4][0]) for each in found))
 
 

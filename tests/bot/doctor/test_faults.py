@@ -223,7 +223,7 @@ FAULTS = (
     Fault("operations room of nobody", variable(headway_operations_room="slack:T1/ops"), "rooms", "incidents reach nobody", "console:console"),
     Fault("operations room misspelt", variable(headway_operations_room="ops"), "rooms", "The setting operations_room is 'ops'", "Write NETWORK:ROOM"),
     Fault("allow-list of nobody", somebody_who_left, "people", "who can match nobody: ben", "headway allow remove", "warning"),
-    Fault("hosts that are none", variable(headway_hosts='["http://pypi"]'), "settings", "is no name of a host", "give such as pypi"),
+    Fault("hosts that are none", variable(headway_hosts='["http://index"]'), "settings", "is no name of a host", "give such as pypi"),
     Fault("a private host without address", variable(headway_private_hosts='["a.example"]'), "settings", "is no name=address", "give such as git.example.org=10.0.0.5"),
     Fault("every host by default", variable(headway_profile="full"), "network", "every public host by default", "Set profile to networked", "warning"),
     Fault("no sandbox", variable(headway_sandbox="none"), "sandbox", "all rights of this user", "Unset HEADWAY_SANDBOX", "warning"),
