@@ -30,6 +30,7 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "plan": {"tasks": [{"title": "look", "state": "done", "evidence": "notes/a.md"}]},
     "finish_note": {"text": "Done."},
+    "propose_plan": {"text": "How it can be done.", "steps": ["look", "do it"]},
 }
 
 anything = st.recursive(

@@ -14,7 +14,7 @@ from bot.tools.tool import Tool
 from bot.tools.wait_for import WaitFor, wait_for
 
 SANDBOXED = ["read", "write", "edit", "glob", "grep", "bash", "poll", "kill"]
-OURS = ["ask_person", "wait_for", "plan", "finish_note"]
+OURS = ["ask_person", "wait_for", "plan", "finish_note", "propose_plan"]
 
 
 @pytest.mark.parametrize(
