@@ -3,7 +3,8 @@ Programs that run for long, each behind a wall of its own: port Programs.
 
 Rule 1: the wall is that of the agent's commands: another folder, the same system, no network.
 Rule 2: a command line that the operator trusts, word for word, runs without the wall.
-Rule 3: the kernel ends a program when the bot's process ends; `end` kills the rest of what it started.
+Rule 3: the kernel ends a program when the bot's process ends, and behind a wall all that it started; without
+        one only `end` does that.
 """
 
 import asyncio

@@ -4,7 +4,8 @@ Programs that run for long and are spoken to over their standard input and outpu
 Rule 1: a program is a third party's: it sees the system read-only and a folder of its own, which goes with it,
         has no network, and nothing of the bot's; one that the operator trusts by its whole command line runs
         as it is.
-Rule 2: whoever starts it ends it; when this process ends, however, so does the program with all it started.
+Rule 2: whoever starts it ends it with all that it started. When this process is killed it ends, too; of one that
+        is trusted, what it started then has to end by itself.
 """
 
 from collections.abc import Sequence
