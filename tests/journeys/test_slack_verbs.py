@@ -55,6 +55,8 @@ def _typed() -> list[str]:
     shown = {name: example(verbs[name], Texts()).replace("G12", "G1") for name in ordered}
     # Once is a question; what is held is let go by the next one.
     more = {"cancel": "cancel yes", "hold": "hold room", "release": "release room"}
+    # There is no such checkpoint, and who complains too often hears no more.
+    more |= {"rewind": "rewind", "fork": "fork"}
     return [{**shown, **more}[name] for name in ordered]
 
 
