@@ -32,7 +32,7 @@ from bot.wiring.mcp import open_mcp
 from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.operations import Watches, build_watches
 from bot.wiring.sandbox import Built, discreet_sandbox, open_sandbox
-from bot.wiring.secrets import KnownInstalls, learn_stored
+from bot.wiring.secrets import KnownInstalls, KnownSecrets, learn_stored
 from bot.wiring.snapshots import open_snapshots
 from bot.wiring.told import Told
 from bot.wiring.upkeep import keep_before
@@ -151,5 +151,8 @@ async def _opened_store(
     await take_over(store, names)
     told = Told(store.journal)
     installs = KnownInstalls(store.installs, around.redactor)
-    known = replace(store, journal=cast(Any, told), installs=cast(Any, installs))
+    secrets = KnownSecrets(store.secrets, around.redactor)
+    known = replace(
+        store, journal=cast(Any, told), installs=cast(Any, installs), secrets=cast(Any, secrets)
+    )
     return around.store(known), told

@@ -16,7 +16,7 @@ from adapters.store.reading import open_for_reading
 from bot.errors import HeadwayError, SecretsUnusable
 from bot.ports.chat import Network
 from bot.ports.installs import Install, Installs
-from bot.ports.secrets import Named, Secrets
+from bot.ports.secrets import Kind, Named, Secrets
 from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.wiring.holding import own_store
@@ -104,6 +104,20 @@ class SecretDesk:
             self._known = names
         except HeadwayError as error:
             log.warning("Secrets that another process may have set cannot be read: %s", error)
+
+
+class KnownSecrets:
+    """Secrets whose values are known before anybody here uses them: another process may have set them."""
+
+    def __init__(self, secrets: Secrets, redactor: Redactor) -> None:
+        self._secrets, self._redactor = secrets, redactor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._secrets, name)
+
+    async def get(self, kind: Kind, name: str) -> str:
+        """As the secrets'."""
+        return self._redactor.learn(name, await self._secrets.get(kind, name))
 
 
 class KnownInstalls:

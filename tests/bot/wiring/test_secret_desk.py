@@ -11,7 +11,7 @@ from bot.errors import SecretsUnusable
 from bot.redaction import Redactor
 from bot.settings import Settings
 from bot.wiring.keys import key_source, matrix_account, sealing_of
-from bot.wiring.secrets import SecretDesk, learn_what_opens, with_secrets
+from bot.wiring.secrets import KnownSecrets, SecretDesk, learn_what_opens, with_secrets
 from tests.contracts.secrets import sealing_in
 from tests.doubles.secrets import MemorySecrets
 
@@ -41,6 +41,15 @@ async def test_what_is_set_is_kept_and_known_at_once(bed: Bed) -> None:
     assert answer == {"key_id": named.key_id}
     assert (named.hosts, named.set_by) == (("h",), "ann")
     assert bed.redactor.text(VALUE) == "[secret A]"
+
+
+async def test_what_another_process_has_set_is_known_before_it_is_used(bed: Bed) -> None:
+    await bed.secrets.put("secret", "A", VALUE)
+
+    value = await KnownSecrets(bed.secrets, bed.redactor).get("secret", "A")
+
+    assert value == VALUE
+    assert bed.redactor.text(f"it is {VALUE}") == "it is [secret A]"
 
 
 async def test_what_is_removed_stays_known_to_the_process(bed: Bed) -> None:
