@@ -46,8 +46,10 @@ _TOKEN: Final = re.compile(
 )
 _KEY: Final = re.compile(
     r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
-    r"[\s\S]{0,20000}?(?:-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|\Z)"
+    r"(?:(?!-----BEGIN )[\s\S]){0,20000}?"
+    r"(?:-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|(?=-----BEGIN )|\Z)"
 )
+"""One that has no end ends where the next one begins: what was looked at is not looked at again."""
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,20}://[^\s/?#@:\"'<>]*:([^\s/?#@\"'<>]{3,200})@[^\s]")
 _SAID: Final = re.compile(
     r"(?i)(?<![a-z])(?:pass(?:word|wort|wd|phrase)?|pwd|secret|token|api[ _-]?key|access[ _-]?key|"

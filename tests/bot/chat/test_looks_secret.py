@@ -4,6 +4,7 @@ import base64
 import hashlib
 import random
 import string
+import time
 import uuid
 
 import pytest
@@ -139,3 +140,16 @@ def test_a_long_text_takes_no_long_time() -> None:
     text = "password " * 20_000 + "token: " + "a" * 100_000 + "://" * 10_000 + "eyJ" * 10_000
 
     assert suspects(text[:100_000]) == ()
+
+
+def test_keys_that_have_no_end_are_found_in_no_long_time() -> None:
+    begin = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n"
+    began = time.process_time()
+
+    found = suspects(begin * 2_000)
+
+    assert time.process_time() - began < 1
+    assert [(one.begin, one.end) for one in found[:2]] == [
+        (0, len(begin)),
+        (len(begin), 2 * len(begin)),
+    ]
