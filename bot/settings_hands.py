@@ -66,7 +66,8 @@ class HandSettings(BaseSettings):
         description="Beginnings of simple commands that take an approval (`git push`), but in `full`.",
     )
     deny_commands: tuple[str, ...] = Field(
-        default=(), description="Beginnings of simple commands that never run, whatever the profile."
+        default=(),
+        description="Beginnings of simple commands that never run, whatever the profile.",
     )
 
     @field_validator("hosts")

@@ -13,7 +13,9 @@ from bot.ports.chat import Place
 from bot.ports.gateway import Reach
 from bot.settings import Settings
 
-_ASKED = b"GET http://refused.invalid/ HTTP/1.1\r\nHost: refused.invalid\r\nConnection: close\r\n\r\n"
+_ASKED = (
+    b"GET http://refused.invalid/ HTTP/1.1\r\nHost: refused.invalid\r\nConnection: close\r\n\r\n"
+)
 _HERE = Place("console", "", "doctor")
 _GOAL = Goal("doctor", "doctor", 1, "", "")
 
