@@ -89,9 +89,9 @@ class WalledPrograms:
         filter_fd = in_memory(found) if found else None
         fds = [*files.values(), *([] if filter_fd is None else [filter_fd])]
         try:
-            made = self._made or await asyncio.to_thread(self._wall)
-            self._made = made
-            wall = made.arguments(str(place), "workspace", files, filter_fd)
+            if self._made is None:
+                self._made = await asyncio.to_thread(self._wall)
+            wall = self._made.arguments(str(place), "workspace", files, filter_fd)
             return await self._started([*self._walled(wall, str(place)), *command], place, fds)
         finally:
             for fd in fds:
