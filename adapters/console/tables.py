@@ -129,7 +129,7 @@ def _tasks(rows: Sequence[Row]) -> RenderableType | None:
 def _decisions(rows: Sequence[Row]) -> RenderableType | None:
     table = _grid()
     for row in rows:
-        text = Text(str(row["text"]).split("\n")[0])
+        text = Text(str(row["about"]))
         table.add_row(f"  {row['number']}", row["kind"], row["state"], text, Text(row["answer"]))
     return table if rows else None
 

@@ -25,6 +25,7 @@ from bot.chat.replies import buttons_of, undo_buttons
 from bot.chat.roots import edited_root, root_shape
 from bot.chat.rows import ASKING, answered, edits_root, is_silent, offered_to
 from bot.chat.typed import as_typed
+from bot.chat.yeses import Yeses
 from bot.errors import HeadwayError, IllegalMove, OutcomeUnknown, Refused, StoreBusy, Wait
 from bot.goals.events import Paused
 from bot.ports.chat import THREAD_CLOSED, Chat, Outgoing, Place, Shape
@@ -114,7 +115,7 @@ class Delivery:
         """By them the complete post tells which files there are."""
         self.approves: Callable[[Place], Awaitable[bool]] = _always
         """Whether a reaction approves a call there."""
-        self.concerned = Concerned(rooms)
+        self.concerned, self._yeses = Concerned(rooms), Yeses()
         self._tried_again: set[str] = set()
         self._lanes = tuple(_Lane(chat) for chat in chats)
 
@@ -325,6 +326,7 @@ class Delivery:
             spending=self.spending if is_status else None,
             holds=self.holds if is_status else None,
             room=self.concerned.settings(due.place),
+            yeses=self._yeses,
         )
         shared = due.files
         if due.kind == "complete" and self.attachments is not None:

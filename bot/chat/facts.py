@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from zoneinfo import ZoneInfo
 
-from bot.chat.cards import Allowed, Closed, allowed_in
+from bot.chat.cards import Allowed, Closed
 from bot.chat.texts import Texts
+from bot.chat.yeses import Yeses
 from bot.goals.goal import Decision, Goal
 from bot.ports.chat import Attachment, Network
 from bot.ports.holds import Hold, Holds
@@ -96,6 +97,7 @@ async def gather(
     spending: Spending | None = None,
     holds: Holds | None = None,
     room: RoomSettings = DEFAULTS,
+    yeses: Yeses | None = None,
 ) -> Facts:
     """Read what messages about `goal` show; `further` are content hashes beside its own."""
     reason = goal.wait.reason if goal.wait else ""
@@ -107,8 +109,7 @@ async def gather(
     hashes -= {""}
     contents = await journal.contents(goal.session, sorted(hashes))
     # Who allowed something, and whose yes a plan has, stands nowhere but in the journal.
-    lines = await journal.history(goal.session) if goal.grants or goal.plan else ()
-    allowed = allowed_in(lines, goal)
+    allowed = await (yeses or Yeses()).of(goal, journal)
     people = await rooms.people(
         sorted(
             {goal.owner, goal.by, closed.by if closed else "", *(one.by for one in allowed)} - {""}

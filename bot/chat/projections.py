@@ -19,6 +19,7 @@ from bot.goals.money import NANO
 from bot.ports.journal import Task
 from bot.ports.records import GoalRow, Spent, Trace
 from bot.ports.words import MARK
+from bot.tools import calls
 
 Row = dict[str, Any]
 
@@ -101,6 +102,7 @@ def detail(
                 "kind": one.decision.kind,
                 "state": one.state,
                 "text": contents.get(one.decision.text, ""),
+                "about": _about(contents.get(one.decision.text, "")),
                 "answer": contents.get(one.answer, ""),
             }
             for one in trace.decisions
@@ -159,6 +161,13 @@ def _bill(bill: Spent) -> Row:
         "estimated_usd": dollars(bill.estimated_nano_usd),
         "estimated_tokens": bill.estimated_tokens,
     }
+
+
+def _about(text: str) -> str:
+    """What a decision asks, in a line: of a call, what it would do."""
+    call = calls.read(text)
+    about = text if call is None else f"{call.tool}: {call.body}"
+    return about.strip().split("\n")[0]
 
 
 def _entry(position: int, entry: Entry, contents: Mapping[str, str]) -> Row:

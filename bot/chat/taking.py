@@ -1,6 +1,10 @@
 """
 An answer on its way into the journal: who may give it, how far, and what is said to a text that is none.
 
+This is the one way in of decisions, and `shown_cards` the one way out: any network shows the `Shape` of a
+card by its own means, and gives back a message, a press, a form or a reaction, of which `answers` says what
+it answers. No adapter knows a rule of either.
+
 Rule: whatever network an answer came from, and by whatever means, it is taken here and nowhere else.
 """
 
