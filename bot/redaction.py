@@ -2,9 +2,10 @@
 Known secret values, taken out of whatever leaves the process.
 
 Rule 1: a value is found as it is and as it is usually written elsewhere: in a URL (with any or all of its
-        bytes percent-encoded), in JSON, in HTML, as base64 at any of its three alignments, as hex in either
-        case and with the usual separators (`6b:65`, `6b-65`, `\\x6b\\x65`, `0x6b,0x65`), with its accents
-        composed or apart, and with white space anywhere inside (a line that was wrapped).
+        bytes percent-encoded), in JSON (as its usual writers escape it), in HTML, as base64 at any of its
+        three alignments, as hex in either case and with the usual separators (`6b:65`, `6b-65`,
+        `\\x6b\\x65`, `0x6b,0x65`), with its accents composed or apart, and with white space anywhere
+        inside (a line that was wrapped).
 Rule 2: what stands in its place names the secret: `[secret NAME]`.
 Rule 3: a value once known stays known while the process lives: an old key is secret, too.
 Rule 4: what is shorter than six characters is never taken out: it would be found in everything.
@@ -36,6 +37,11 @@ _LONG: Final = 16
 _SAMPLE: Final = 8
 _STRIDE: Final = _LONG - _SAMPLE + 1
 """Eight characters at every ninth place: one of them lies wholly in the first sixteen of a form."""
+_ESCAPED: Final = tuple(
+    {ord(sign): f"\\u{ord(sign):04x}" for sign in signs} for signs in ("<>&", "<>&'=")
+)
+"""What Go and Rails, and Gson, escape in JSON beside what they must. PHP puts a backslash before `/`."""
+_DOTNET: Final = {ord(sign): f"\\u{ord(sign):04X}" for sign in "<>&'+`"}
 _FEW: Final = 48
 """So many forms are looked for one by one in the time that the look at every ninth place takes."""
 
@@ -241,11 +247,22 @@ def _written(text: str) -> Iterator[str]:
     for told in (text, html.escape(text)):
         yield told
         for ascii_only in (True, False):
-            yield json.dumps(told, ensure_ascii=ascii_only)[1:-1]
+            yield from _json(told, ascii_only)
     yield repr(text)[1:-1]
     yield from _hex(raw)
     for before in range(3):
         yield from _base64(raw, before)
+
+
+def _json(text: str, ascii_only: bool) -> Iterator[str]:
+    """As writers of JSON have it: with what they must escape, and with what some escape besides."""
+    plain = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+    yield plain
+    yield plain.replace("/", "\\/")
+    for escaped in _ESCAPED:
+        yield plain.translate(escaped)
+    dotnet = plain.replace('\\"', "\\u0022").translate(_DOTNET)
+    yield re.sub(r"\\u[0-9a-f]{4}", lambda found: "\\u" + found[0][2:].upper(), dotnet)
 
 
 def _hex(raw: bytes) -> Iterator[str]:

@@ -135,7 +135,11 @@ class Exchange:
     def _scrubbed(self, response: h11.Response) -> h11.Response:
         if self._scrubber is None:
             return response
-        headers = [(name, self._scrubber.whole(value)) for name, value in response.headers]
+        headers = [
+            (name, self._scrubber.whole(value))
+            for name, value in response.headers
+            if not self._scrubber.is_in_name(name)
+        ]
         reason = self._scrubber.whole(bytes(response.reason))
         return h11.Response(status_code=response.status_code, headers=headers, reason=reason)
 

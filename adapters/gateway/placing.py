@@ -120,6 +120,10 @@ class Scrubber:
         """A text that is here as a whole."""
         return self._pattern.sub(lambda found: self._told[found[0]], text) if self._told else text
 
+    def is_in_name(self, name: bytes) -> bool:
+        """Whether a header's name, which may have lost its capitals, holds one."""
+        return any(form.lower() in name.lower() for form in self._told)
+
     def feed(self, piece: bytes, *, is_last: bool = False) -> bytes:
         """What can be said of the stream by now; of the last piece, all that is left."""
         if not self._told:

@@ -22,6 +22,15 @@ from bot.redaction import LEAST, Redactor, forms, mark
 KEY = "sk-ant-api03-8s/Fq+Zk3=w\"x'y&<z>%é"
 BASIC = "user:" + KEY
 
+
+def escaped(text: str, which: str, form: str) -> str:
+    """JSON whose writer escapes these, too."""
+    return "".join(
+        form.format(ord(sign)) if sign in which else json.dumps(sign, ensure_ascii=False)[1:-1]
+        for sign in text
+    )
+
+
 WRITTEN = {
     "as it is": KEY,
     "in a URL": quote(KEY, safe=""),
@@ -30,6 +39,10 @@ WRITTEN = {
     "in a URL, lower case": re.sub("%..", lambda m: m[0].lower(), quote(KEY, safe="")),
     "in JSON": json.dumps({"key": KEY}),
     "in JSON with letters": json.dumps({"key": KEY}, ensure_ascii=False),
+    "in JSON of PHP": json.dumps(KEY).replace("/", "\\/"),
+    "in JSON of Go": escaped(KEY, "<>&", "\\u{:04x}"),
+    "in JSON of Gson": escaped(KEY, "<>&'=", "\\u{:04x}"),
+    "in JSON of .NET": escaped(KEY, "\"<>&'+`é", "\\u{:04X}"),
     "in HTML": html.escape(KEY),
     "in a Python error": repr({"key": KEY}),
     "in base64": base64.b64encode(KEY.encode()).decode(),

@@ -240,6 +240,22 @@ async def test_what_comes_back_holds_no_value(opened: ProxyGateway, made: Hosts)
     assert not any(VALUE in text or real in text or "s3cr3t" in text for text in texts)
 
 
+async def test_no_header_is_named_by_a_value(tmp_path: Path, made: Hosts) -> None:
+    async def value(name: str) -> str:
+        return "Tok-9f8e7d6c5b4a"
+
+    async with gateway(tmp_path, made, (), (HOST,), value=value) as opened:
+        line = await opened.open(goal(), PLACE, reach(HOST, secret=HOST))
+        word = line.environment["API_TOKEN"]
+        async with client(line) as one:
+            await secured(one, line, made)
+            head, _ = await page(one, f"/echo?name={word}")
+
+    assert made.seen[0].target == "/echo?name=Tok-9f8e7d6c5b4a"
+    assert "x-echo" in head.lower()
+    assert "9f8e7d6c5b4a" not in head
+
+
 async def test_other_hosts_see_the_word_alone(opened: ProxyGateway, made: Hosts) -> None:
     line = await opened.open(goal(), PLACE, reach(HOST, "plain.example", secret=HOST))
     word = line.environment["API_TOKEN"]

@@ -87,6 +87,8 @@ def _answering(made: Hosts, encrypted: bool) -> Any:
         if request.path == "/echo":
             response = web.Response(text=repr(headers) + request.raw_path)
             response.headers["X-Echo"] = headers.get("authorization", "")
+            if name := request.query.get("name"):
+                response.headers[f"X-{name}"] = "1"
             if "zipped" in request.query:
                 response.enable_compression(web.ContentCoding.gzip)
             return response
