@@ -1,12 +1,14 @@
 """
 A workspace made what a tree was.
 
-Rule 1: what is too much goes first, so that there is room; then folders, files, links, and rights last.
+Rule 1: nothing is touched before all that is to be written was found whole in the store. Then what is too
+        much goes, so that there is room; then folders, files, links, and rights last.
 Rule 2: what is there as it was is not written again: that is known by its bytes, never by its times.
 Rule 3: whatever ends it, it is done again from the beginning, and comes to the same.
 """
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -22,7 +24,6 @@ async def put_back(tree: Tree, entries: Sequence[Entry], files: Objects) -> Rest
     wanted = {one.path: one for one in entries}
     there = {one.path: one for one in walk.found}
     gone = list(_gone(wanted, chain(walk.found, _others(walk.left_out))))
-    failed = dict(await tree.remove(gone))
     unknown = [one for one in walk.found if _looks_the_same(wanted.get(one.path), one)]
     hashes = await tree.hashes(unknown)
     lacking = [
@@ -30,6 +31,8 @@ async def put_back(tree: Tree, entries: Sequence[Entry], files: Objects) -> Rest
         for one in entries
         if one.kind == "file" and (one.hash == "" or hashes.get(one.path) != one.hash)
     ]
+    await asyncio.to_thread(_refuse_damaged, lacking, files)
+    failed = dict(await tree.remove(gone))
     failed.update(await tree.lay([_found(one) for one in entries if one.kind == "folder"]))
     failed.update(await tree.fill(_fillings(lacking, files)))
     links = [one for one in entries if one.kind == "link"]
@@ -84,6 +87,19 @@ async def _fillings(entries: Sequence[Entry], files: Objects) -> AsyncIterator[F
             at += len(piece)
             if is_last:
                 break
+
+
+def _refuse_damaged(entries: Sequence[Entry], files: Objects) -> None:
+    """Half of a tree is worse than none of it. Raises StoreUnusable."""
+    for hash, one in {one.hash: one for one in entries if one.hash}.items():
+        read = hashlib.sha256()
+        for piece in _pieces(one, files):
+            read.update(piece)
+        if read.hexdigest() != hash:
+            raise StoreUnusable(
+                f"What was kept of {one.path!r} is not what it was: its disk has altered it. Restore a "
+                "backup."
+            )
 
 
 def _pieces(one: Entry, files: Objects) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ Rule 2: what cannot be undone is said with the answer.
 Rule 3: a copy has what is left of the budget, and nothing that was allowed.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -16,12 +17,14 @@ from bot.chat.heard import Heard
 from bot.chat.parse import Command, objective
 from bot.chat.point_words import lasting_text, list_text, point_text, read_copy, read_point
 from bot.chat.starting import Starting
-from bot.errors import BadInput, Refused
+from bot.errors import BadInput, Refused, StoreUnusable
 from bot.goals.events import GoalOpened, Rewound
 from bot.goals.goal import Goal, State
 from bot.goals.rewinding import lasting
 from bot.ports.checkpoints import Checkpoint, Checkpoints
 from bot.ports.journal import Applied, Content
+
+log = logging.getLogger(__name__)
 
 
 class PointCommands:
@@ -129,6 +132,9 @@ class PointCommands:
                 await self._desk.snapshots.entries(point.tree)
             except BadInput:
                 is_kept = False
+            except StoreUnusable as error:
+                log.error("Checkpoint %d of %s cannot be read: %s", number, name, error)
+                raise BadInput(texts("bad.point_unreadable", goal=name, n=number)) from error
         if not is_kept:
             raise BadInput(texts("bad.point_without_files", goal=name, n=number))
         return point

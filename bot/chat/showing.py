@@ -11,7 +11,7 @@ from bot.chat.heard import Heard
 from bot.chat.held import held_among
 from bot.chat.parse import Command
 from bot.chat.secret_commands import readable
-from bot.errors import BadInput
+from bot.errors import BadInput, StoreUnusable
 from bot.goals.goal import Goal
 
 
@@ -68,8 +68,8 @@ class Showing:
         made = await desk.checkpoints.artifacts(goal.id) if desk.checkpoints is not None else ()
         if desk.checkpoints is not None and desk.snapshots is not None:
             tree = goal.restore or await desk.checkpoints.latest(goal.session)
-            with contextlib.suppress(BadInput):
-                # What is not kept any more, or on another machine, is not shown.
+            with contextlib.suppress(BadInput, StoreUnusable):
+                # What is not kept any more, cannot be read, or is on another machine is not shown.
                 entries = await desk.snapshots.entries(tree or "")
         manner = desk.manner_in(heard.message.place)
         await desk.answer(heard, files_text(goal, made, entries, desk.clock.now(), manner))

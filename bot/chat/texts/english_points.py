@@ -62,8 +62,12 @@ POINTS: Final[Mapping[str, str]] = {
     "files.rule.other": "kept at checkpoints",
     "bad.no_point": "{goal} has no checkpoint {n}: they go from 1 to {last}. `rewind` lists them.",
     "bad.point_without_files": (
-        "The files of checkpoint {n} are not kept any more, so {goal} stays as it is. `rewind` shows "
-        "which ones are."
+        "The files of checkpoint {n} are not kept any more, so {goal} stays as it is. Try another: "
+        "`rewind` lists them."
+    ),
+    "bad.point_unreadable": (
+        "What was kept of checkpoint {n} cannot be read, so {goal} stays as it is. Try another: `rewind` "
+        "lists them. Who runs me finds the reason in the log."
     ),
     "bad.fork.no_objective": (
         "The objective of {goal} was erased: say what the copy is to reach, behind the number."

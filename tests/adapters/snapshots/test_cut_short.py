@@ -127,6 +127,32 @@ async def test_a_file_that_the_disk_has_lost_is_told_and_not_made_up(
         await folder.restore(session, tree)
 
 
+@pytest.mark.parametrize("harm", ["lost", "emptied", "altered"])
+async def test_where_one_file_of_a_tree_is_harmed_nothing_of_the_workspace_is_touched(
+    session: Session, tmp_path: Path, harm: str
+) -> None:
+    folder = SnapshotFolder(tmp_path, free_least=0)
+    tree = await folder.take(session)
+    entry = (await folder.entries(tree))[-1]
+    path = tmp_path / "files" / entry.hash[:2] / entry.hash
+    match harm:
+        case "lost":
+            path.unlink()
+        case "emptied":
+            path.write_bytes(b"")
+        case "altered":
+            path.write_bytes(b"r" + b"x" * entry.size)
+    for one in await folder.entries(tree):
+        await write(session, one.path, "another")
+    await write(session, "drafts/new.txt", "made since then")
+    now = await folder.take(session)
+
+    with pytest.raises(StoreUnusable, match=r"backup|free some space"):
+        await folder.restore(session, tree)
+
+    assert await folder.take(session) == now
+
+
 async def test_a_look_that_is_cancelled_leaves_no_drafts(session: Session, tmp_path: Path) -> None:
     for wait_s in (0.0, 0.001, 0.003, 0.01):
         folder = SnapshotFolder(tmp_path / str(wait_s), free_least=0)

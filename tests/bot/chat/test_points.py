@@ -8,6 +8,7 @@ import pytest
 from bot.chat.parse import Command, Speech, parse
 from bot.chat.point_words import read_copy, read_point
 from bot.chat.texts import Texts
+from bot.errors import StoreUnusable
 from bot.goals import events as e
 from bot.goals.goal import Goal, State
 from bot.goals.hands import GateLine
@@ -105,6 +106,27 @@ async def test_where_the_files_are_gone_nothing_changes(
         await bench.say(words, thread)
 
         assert "not kept any more" in bench.last(thread)
+    assert await bench.goal(thread) == goal
+
+
+async def test_where_what_was_kept_cannot_be_read_nothing_changes_and_it_is_said_so(
+    bench: Bench, kept: MemorySnapshots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread, goal = await begun(bench, kept)
+
+    async def unreadable(tree: str) -> tuple[Any, ...]:
+        raise StoreUnusable(f"{tree} is cut off.")
+
+    monkeypatch.setattr(kept, "entries", unreadable)
+    for words in ("rewind 1", "fork 1"):
+        await bench.say(words, thread)
+
+        assert "checkpoint 1 cannot be read, so G1 stays as it is" in bench.last(thread)
+    await bench.say("files", thread)
+
+    assert bench.last(thread).startswith("G1 has no files yet") or "Files of G1" in bench.last(
+        thread
+    )
     assert await bench.goal(thread) == goal
 
 
