@@ -64,6 +64,8 @@ class Odd:
                 return web.Response(status=500, text="Traceback: secret things")
             case "redirects in a call":
                 raise web.HTTPTemporaryRedirect("http://169.254.169.254/latest/meta-data/")
+            case _:
+                pass
         return _json(id, {"content": [{"type": "text", "text": "seen"}]})
 
 
