@@ -5,13 +5,24 @@ from dataclasses import replace
 import pytest
 
 from bot.errors import Refused
-from bot.goals.events import Resumed, Rewound, TasksPlanned, TurnEnded, TurnStarted
+from bot.goals.events import (
+    CallReleased,
+    CallStarted,
+    DecisionAnswered,
+    GoalOpened,
+    Resumed,
+    Rewound,
+    TasksPlanned,
+    TurnEnded,
+    TurnStarted,
+)
 from bot.goals.goal import Goal, State
+from bot.goals.limits import DEFAULT_BUDGET
 from bot.goals.machine import replay
 from bot.ports.artifacts import Artifact
-from bot.ports.journal import Task, Unit
+from bot.ports.journal import Content, Task, Unit
 from bot.ports.snapshots import EMPTY
-from tests.contracts.stores import Bed
+from tests.contracts.stores import ANN, Bed
 
 ONE, TWO, THREE = (letter * 64 for letter in "abc")
 TASKS = (Task("Look", "done", "looked"), Task("Mend", "open"))
@@ -163,3 +174,34 @@ class CheckpointsContract:
         assert before == 0
         assert await bed.checkpoints.posted_since(goal.id, at) == 1
         assert await bed.checkpoints.posted_since(goal.id, await bed.time.now()) == 0
+
+    async def test_an_approved_plan_is_a_checkpoint_with_the_files_of_the_turn_before(
+        self, bed: Bed
+    ) -> None:
+        owner = await bed.ports.rooms.person("console", ANN)
+        session = (await bed.ports.rooms.begin(bed.place())).session
+        text = Content("do it", owner)
+        opened = GoalOpened(
+            "planned", session, 0, owner, text.hash, DEFAULT_BUDGET, plan_first=True
+        )
+        goal = (await bed.journal.open(opened, [text])).goal
+        ended = TurnEnded("done", reply=Content("My plan.").hash)
+        carried = CallStarted("c", "agent", "claude", 1_000, 5_000, messages=9, revision=9)
+        asked = await bed.commit(
+            goal, TurnStarted(), carried, CallReleased("c", "not sent"), ended, tree=ONE
+        )
+        assert asked.goal.decision is not None
+        answer = DecisionAnswered(asked.goal.decision.id, owner, Content("yes").hash, accepted=True)
+        await bed.commit(goal, answer)
+        await turn(bed, goal, TWO)
+        await turn(bed, goal, THREE)
+
+        gone = await bed.checkpoints.thin(1)
+
+        kept = await bed.checkpoints.of_goal(goal.id)
+        assert [(one.turn, one.tree, one.is_plan) for one in kept] == [
+            (1, "", False), (1, ONE, True), (2, "", False), (3, THREE, False),
+        ]  # fmt: skip
+        assert gone == 2
+        assert kept[1].point.plan
+        assert not kept[1].point.planning

@@ -85,6 +85,10 @@ def test_a_goal_is_put_back_byte_for_byte_goes_on_from_there_and_forward_again(
     assert (workspace(goal) / "drafts/log.txt").read_text() == "turn-1\nturn-2\nturn-3\n"
     look = goal.look()
     assert replay(look.journal) == look.goal
+    traced = headway("trace", f"G{look.goal.number}", "--json", env=bot.env)
+    assert '"event": "Rewound"' in traced.stdout, traced.stderr
+    shown = headway("trace", f"G{look.goal.number}", env=bot.env)
+    assert "WorkspaceRestored" in shown.stdout, shown.stderr
     keys = [post.key for post in bot.posts(goal.id) if not post.is_edit]
     assert len(keys) == len(set(keys))
 
@@ -133,7 +137,7 @@ def test_a_copy_goes_on_in_a_thread_of_its_own_and_leaves_the_goal_alone(
     assert (workspace(copy) / "drafts/log.txt").read_text() == "turn-1\nturn-2\n"
     assert files(goal) == second
     assert goal.goal().state == "deciding"
-    assert made.budget.nano_usd == goal.goal().budget.nano_usd - goal_spent(goal)
+    assert made.budget.nano_usd == (goal.goal().budget.nano_usd or 0) - goal_spent(goal)
     for one in (copy, goal):
         look = one.look()
         assert replay(look.journal) == look.goal
