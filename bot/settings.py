@@ -303,6 +303,13 @@ class Settings(HandSettings, NetworkSettings):
         return self.workspaces or self.state_dir / "workspaces"
 
     @property
+    def snapshots_dir(self) -> Path:
+        """The folder of the workspaces' snapshots: whoever shares those shares them."""
+        if self.workspaces is None:
+            return self.state_dir / "snapshots"
+        return self.workspaces.with_name(f"{self.workspaces.name}.snapshots")
+
+    @property
     def tz(self) -> tzinfo:
         """The zone of the times that people read; UTC where the machine's is not known."""
         if self.zone:

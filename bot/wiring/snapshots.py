@@ -26,7 +26,7 @@ from scheduler.alarms import Alarms
 log = logging.getLogger(__name__)
 
 FOLDER: Final = "snapshots"
-"""In the state folder, and in a backup."""
+"""In a backup."""
 KEEP: Final = 50
 """Trees of one goal, beside those of approved plans."""
 GRACE_S: Final = 3_600.0
@@ -40,8 +40,8 @@ _KEPT: Final = re.compile("(files|trees)/[0-9a-f]{2}/[0-9a-f]{64}")
 
 
 def open_snapshots(settings: Settings) -> SnapshotFolder:
-    """The snapshots of the state folder; its folder is made at the first use."""
-    return SnapshotFolder(settings.state_dir / FOLDER)
+    """The snapshots of the goals' folders; their own folder is made at the first use."""
+    return SnapshotFolder(settings.snapshots_dir)
 
 
 def keep_snapshots(
@@ -70,7 +70,7 @@ class Withdrawn:
         self, settings: Settings, snapshots: SnapshotFolder, checkpoints: Checkpoints
     ) -> None:
         self._workspaces = WorkspaceFolders(settings.workspaces_dir)
-        self._marks = settings.state_dir / FOLDER / MARKS
+        self._marks = settings.snapshots_dir / MARKS
         self._snapshots, self._checkpoints = snapshots, checkpoints
 
     async def withdraw(self, message: str) -> None:
@@ -173,7 +173,7 @@ class SnapshotTraces:
 
 def back_up_snapshots(settings: Settings, to: Path, told: Told) -> Iterator[Entry]:
     """Copy the snapshots into a backup's folder, what is being written left out."""
-    source = settings.state_dir / FOLDER
+    source = settings.snapshots_dir
     if not source.exists():
         return
 
@@ -193,7 +193,7 @@ def restore_snapshots(settings: Settings, place: Path, entries: Iterable[Entry])
         kept = entry.path.removeprefix(f"{FOLDER}/")
         if kept == entry.path or not _KEPT.fullmatch(kept):
             continue
-        path = settings.state_dir / entry.path
+        path = settings.snapshots_dir / kept
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name}.unfinished")
         with open(place / entry.path, "rb") as source, open(draft, "wb") as target:

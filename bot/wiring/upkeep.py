@@ -68,7 +68,7 @@ def back_up(settings: Settings, place: Path, shown: object, told: Told) -> Manif
         StoreBusy, StoreUnusable: the database cannot be read, or the backup cannot be written.
     """
     place, files = place.absolute(), settings.workspaces_dir
-    for among in (files, settings.state_dir / FOLDER, settings.state_dir / SNAPSHOTS):
+    for among in (files, settings.state_dir / FOLDER, settings.snapshots_dir):
         if place.resolve().is_relative_to(among.resolve()):
             raise BadInput(f"{place} lies among the goals' files: name a folder outside {among}.")
     at = time.time()
