@@ -198,7 +198,7 @@ def _asked(one: Input) -> dict[str, Any]:
                 element["initial_option"] = chosen[0]
             return element
         case "tick":
-            options = [_option(TICKED, label) for _, label in one.options[:1]]
+            options = [_option(TICKED, next((told for _, told in one.options), one.label))]
             element = {"type": "checkboxes", "action_id": ACTION, "options": options}
             if one.value == TICKED:
                 element["initial_options"] = options

@@ -36,7 +36,14 @@ def a_goal(**further: Any) -> dict[str, Any]:
         "reply": "Half of it is done.",
         "tasks": [{"title": "Fix", "state": "doing", "evidence": ""}],
         "decisions": [
-            {"number": 1, "kind": "question", "state": "answered", "text": "Which?", "about": "Which?", "answer": "x"}
+            {
+                "number": 1,
+                "kind": "question",
+                "state": "answered",
+                "text": "Which?",
+                "about": "Which?",
+                "answer": "x",
+            }
         ],
         "audits": [
             {"turn": 1, "verdict": None, "failure": "timeout", "rule": "unaudited", "note": ""}

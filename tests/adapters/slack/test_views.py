@@ -21,7 +21,7 @@ from adapters.slack.views import (
     modal,
 )
 from bot.ports.chat import Button, Place, Shape, Speaker
-from bot.ports.windows import Home, Input, Item, Part, Window
+from bot.ports.windows import TICKED, Home, Input, Item, Part, Window
 from tests.peers.slack_schemas import faults_of_call, faults_of_view
 
 ANN = Speaker("T01TEST:U01ALICE", "ann")
@@ -75,7 +75,7 @@ INPUTS = st.lists(
         Input,
         st.sampled_from(["words", "budget", "room", "goals"]),
         TEXTS,
-        st.sampled_from(["words", "line", "choice", "place"]),
+        st.sampled_from(["words", "line", "choice", "place", "tick"]),
         TEXTS | st.just("C01GEN"),
         st.integers(1, 3_000),
         TEXTS,
@@ -260,3 +260,28 @@ def test_what_is_cut_in_a_home_cannot_be_approved_there() -> None:
 
     assert labels("rm -r build") == ["approve", "deny"]
     assert labels("# rm\n\nbuild\n\n" * 40) == []
+
+
+@pytest.mark.parametrize("is_ticked", [True, False])
+def test_a_box_is_ticked_or_not(is_ticked: bool) -> None:
+    value = TICKED if is_ticked else ""
+    box = Input(
+        "plan_first", "Plan first", "tick", value, options=(("", "It looks"),), is_optional=True
+    )
+    view = modal(
+        Window(
+            "New goal", "start", Place("slack", "T01TEST", "C01GEN"), inputs=(box,), submit="Start"
+        )
+    )
+    [block] = [one for one in view["blocks"] if one["type"] == "input"]
+    element = block["element"]
+    chosen = {"type": "checkboxes", "selected_options": element["options"] if is_ticked else []}
+
+    said = form_of(
+        filled(view, plan_first=chosen), ANN, Place("slack", "T01TEST", "C01GEN").workspace, 1.0
+    )
+
+    assert faults_of_view(view) == []
+    assert ("initial_options" in element) is is_ticked
+    assert said is not None
+    assert dict(said.form)["plan_first"] == value

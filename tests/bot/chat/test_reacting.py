@@ -11,6 +11,7 @@ from bot.goals.goal import DecisionKind, Goal, State
 from bot.ports.chat import Changed, Reacted, Removed, Speaker
 from bot.ports.journal import content_hash
 from bot.ports.question import written
+from bot.tools.calls import written as call_text
 from tests.bot.chat.network import ANN, BEN, BOT, EVE, Net, room
 from tests.bot.chat.turns import began
 
@@ -63,6 +64,26 @@ async def test_an_approval_is_answered_by_yes_and_no(net: Net, emoji: str, told:
     await net.react(emoji, net.post("decision"), BEN)
 
     assert net.chat.posts[net.post("card")].shape.now == told
+
+
+async def test_a_call_that_may_be_in_a_file_is_approved_by_no_reaction(net: Net) -> None:
+    await net.say("!goal write a haiku about tides")
+    [goal] = await net.goals()
+    text = call_text("bash", {"command": "echo " + "tide " * 500})
+    ask = DecisionAsked("d", "approval", content_hash(text), "t1", call="c0")
+    await net.happens(goal, *began(goal), ask, contents=[text])
+    card = net.post("decision")
+
+    await net.react("✅", card, BEN)
+
+    [now] = await net.goals()
+    assert now.state is State.DECIDING
+    assert net.chat.posts[card].shape.reactions == ()
+    assert any("say it with its number, `approve 1`" in said for said in net.said("$m1"))
+
+    await net.react("❌", card, BEN)
+
+    assert (await net.goals())[0].state is State.WORKING
 
 
 async def test_who_may_not_say_the_word_may_not_react_it(net: Net) -> None:
