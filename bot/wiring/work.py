@@ -103,7 +103,9 @@ async def build_work(ground: Ground) -> Work:
     desk = build_desk(
         settings, clock, store, worker.wake, delivery.notify, ground.manner, allow_list,
         worker.recall, shown.acks.taken,
-        withdrawing(settings, ground.snapshots, store.checkpoints), ground.mcp, ground.snapshots,
+        withdrawing(settings, ground.snapshots, store.checkpoints), ground.mcp,
+        # Of several machines one alone has a workspace's trees: what this one lacks tells nothing.
+        None if names.is_shared else ground.snapshots,
     )  # fmt: skip
     intake = Intake(desk, allow_list.of, names.is_ours, ground.watches.operations)
     homes = build_homes(ground, desk, connected)
