@@ -153,7 +153,10 @@ class ProxyGateway:
         with suppress(FileNotFoundError):
             shutil.rmtree(wanted)
         if not short_folder(wanted, _NAME_BYTES):
-            return Path(tempfile.mkdtemp(prefix="headway-"))
+            # Where that of the environment is too long as well, the system's own is not.
+            near = Path(tempfile.gettempdir(), f"headway-{'x' * 8}")
+            own = None if short_folder(near, _NAME_BYTES) else "/tmp"  # noqa: S108 - made for this user alone
+            return Path(tempfile.mkdtemp(prefix="headway-", dir=own))
         wanted.mkdir(mode=0o700)
         return wanted
 

@@ -42,17 +42,14 @@ QUESTION = (
 REPORT = "artifacts/report.md"
 ATTEMPTS = 3  # of one step, before the script says that it cannot do it
 
-COUNT = r"""awk '/Failed password/ {
-  match($0, /id=[a-z0-9]+/); id = substr($0, RSTART + 3, RLENGTH - 3)
-  lines[FILENAME]++
-  if (!((FILENAME, id) in own)) { own[FILENAME, id] = 1; events[FILENAME]++; held[id]++ }
-  if (FILENAME ~ /auth-3/) noisy[id] = 1
-}
-END {
-  for (id in held) { all++; if (held[id] == 1 && (id in noisy)) alone++ }
-  for (f in lines) printf "%s lines=%d events=%d\n", f, lines[f], events[f]
-  printf "only-in-auth-3=%d\ntrue-number=%d\n", alone, all
-}' drafts/auth-*.log | sort"""
+COUNT = r"""echo lines with a failure:
+grep -c 'Failed password' drafts/auth-*.log
+echo different events:
+grep 'Failed password' drafts/auth-*.log | grep -oE '^[^:]+|id=[a-z0-9]+' | paste - - | sort -u | cut -f1 | uniq -c
+echo known to auth-1 and auth-2:
+grep -h 'Failed password' drafts/auth-[12].log | grep -oE 'id=[a-z0-9]+' | sort -u | wc -l
+echo true-number:
+grep -h 'Failed password' drafts/auth-*.log | grep -oE 'id=[a-z0-9]+' | sort -u | wc -l"""
 DELETE = "rm -f drafts/auth-3.log && ls drafts"
 CHECK = f"grep -n 'True number' {REPORT}"
 
@@ -118,7 +115,7 @@ def log_files() -> Mapping[str, str]:
 def counts_of(request: Request) -> Counts | None:
     """The numbers that the counting command printed in this conversation."""
     for made in reversed(calls_of(request)):
-        if made.name == "bash" and "true-number=" in (made.result or ""):
+        if made.name == "bash" and "true-number:" in (made.result or ""):
             return _parsed(made.result or "")
     return None
 
@@ -191,7 +188,7 @@ def _ask(request: Request, made: list[Call], said: str, counts: Counts | None) -
     answer = answer_of(request)
     if answer is None:
         return say(_ASKED)
-    if answer == OPTIONS[0] and not _done(made, "bash", DELETE):
+    if answer == OPTIONS[0] and not (_done(made, "bash", DELETE) or _is_denied(made)):
         return call("bash", {"command": DELETE}, "You said that it may go.")
     return None
 
@@ -248,13 +245,18 @@ def _attempts(made: list[Call], name: str, part: str) -> int:
 
 
 def _parsed(printed: str) -> Counts:
-    files = re.findall(r"drafts/(auth-\d+)\.log lines=(\d+) events=(\d+)", printed)
-    alone = re.search(r"only-in-auth-3=(\d+)", printed)
-    true = re.search(r"true-number=(\d+)", printed)
+    lines = re.findall(r"^drafts/(auth-\d+)\.log:(\d+)$", printed, re.MULTILINE)
+    events = {
+        name: int(count)
+        for count, name in re.findall(r"(\d+) drafts/(auth-\d+)\.log$", printed, re.MULTILINE)
+    }
+    known = re.search(r"auth-2:\n\s*(\d+)", printed)
+    true = re.search(r"true-number:\n\s*(\d+)", printed)
+    number = int(true[1]) if true else 0
     return Counts(
-        tuple((name, int(lines), int(events)) for name, lines, events in files),
-        int(alone[1]) if alone else 0,
-        int(true[1]) if true else 0,
+        tuple((name, int(count), events.get(name, 0)) for name, count in lines),
+        number - int(known[1]) if known else 0,
+        number,
     )
 
 
@@ -273,8 +275,13 @@ def _report(counts: Counts, fate: str) -> str:
     )
 
 
+def _is_denied(made: list[Call]) -> bool:
+    """Whether a person said no to the very call."""
+    return any(c.input.get("command") == DELETE and "Not run" in (c.result or "") for c in made)
+
+
 def _fate(made: list[Call], answer: str | None) -> str:
-    if answer != OPTIONS[0]:
+    if answer != OPTIONS[0] or _is_denied(made):
         return "drafts/auth-3.log was kept, as you said."
     removed = [c for c in made if c.input.get("command") == DELETE]
     if removed and removed[-1].result is not None and not removed[-1].is_error:

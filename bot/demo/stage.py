@@ -35,6 +35,8 @@ MAX_TOKENS: Final = 4_096
 """Less than usual: the reply that is lost on the way is charged as if it had been this long."""
 QUIET_S: Final = 1.0
 """Of the goal's life only this is shorter than usual: how long an audit waits for a person's word."""
+ASKS: Final = ("rm",)
+"""What the rehearsed agent runs only with a yes to the very call. A real one is asked for enough."""
 _REHEARSAL: Final = ("adapters.rehearsal", "--port", "0", "--until-eof")
 _BOT: Final = "bot.demo.bound"
 
@@ -149,6 +151,7 @@ class Stage:
             "base_url": self.address or self.own.base_url,
             "max_tokens": MAX_TOKENS,
             "limits": {"quiet_s": QUIET_S},
+            "ask_commands": list(ASKS) if self.is_rehearsed else [],
         }
         if not self.is_rehearsed:
             given["budget_usd"] = min(self.own.budget_usd, REAL_BUDGET_USD)

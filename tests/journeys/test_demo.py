@@ -108,6 +108,7 @@ def test_a_goal_is_killed_goes_on_asks_and_completes_in_a_pipe(newcomer: dict[st
     assert "1 (calls with effects run twice: 0)" in told
     assert "Decision 1 · G1" in told
     assert "the demo answers by itself" in told
+    assert told.index("Approve once") < told.index("tool: bash  rm -f drafts/auth-3.log")
     assert f"True number: {TRUE_NUMBER}" in told
     assert "folds to the very same goal" in told
     assert "\x1b" not in told

@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from aiohttp import web
 from adapters.gateway.gateway import ProxyGateway
 from adapters.sandbox.bubblewrap import Bubblewrap
 from bot.ports.sandbox import Session
-from tests.adapters.gateway.world import PLACE, VALUE, Hosts, gateway, goal, hosts, reach
+from tests.adapters.gateway.world import PLACE, VALUE, Hosts, gateway, goal, got, hosts, reach
 from tests.contracts.sandbox import bash
 
 pytestmark = pytest.mark.sandbox
@@ -167,3 +168,19 @@ def _repository(folder: Path) -> Path:
     subprocess.run(["git", "clone", "-q", "--bare", str(work), str(bare)], check=True)
     subprocess.run(["git", "-C", str(bare), "update-server-info"], check=True)
     return bare
+
+
+async def test_a_long_path_of_the_state_folder_and_of_temporary_files_is_no_hindrance(
+    tmp_path: Path, made: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("long" * 25)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+
+    async with gateway(long, made) as opened:
+        line = await opened.open(goal(), PLACE, reach("plain.example"))
+        folder = Path(line.socket).parent
+        status, _ = await got(line, "http://plain.example/")
+
+    assert status == 200
+    assert not folder.exists()
