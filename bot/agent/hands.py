@@ -129,17 +129,18 @@ class Hands:
             return None
         return self._sandbox.processes(self._workspace).get(id)
 
-    async def close(self, *, lives_on: str = "") -> None:
+    async def close(self, *, lives_on: str = "", spares: bool = False) -> None:
         """End everything that the turn started.
 
         Args:
             lives_on: the goal for which what runs in the background goes on; empty: that ends, too.
+            spares: what earlier turns left there goes on, for whomever it does.
         """
         sessions = [*self._further, *([] if self._session is None else [self._session])]
         self._session, self._further = None, []
         for session in sessions:
             await session.close(lives_on=lives_on)
-        if self._sandbox is not None and not lives_on:
+        if self._sandbox is not None and not (lives_on or spares):
             await self._sandbox.release(self._workspace)
 
     async def _opened(self) -> Session:

@@ -99,7 +99,9 @@ class Outfit:
         """End everything that the turn started."""
         for kit in self._kits:
             await kit.close()
-        await self.hands.close(lives_on=for_whom(self._record))
+        # An ordinary turn is a guest: what the thread's goal has running there is not its own.
+        is_guest = self._record.goal.kind == "ask"
+        await self.hands.close(lives_on=for_whom(self._record), spares=is_guest)
 
 
 async def fit_out(

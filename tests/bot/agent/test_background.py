@@ -89,6 +89,20 @@ async def test_what_went_with_the_process_before_is_told_at_the_start() -> None:
     assert "It is gone with the sandbox" in said(world.model.requests[-1])
 
 
+async def test_an_ordinary_turn_beside_it_leaves_it_running() -> None:
+    world, sandbox, woken = await _parked("sleep 60")
+    goal = await _goal(world)
+    await world.happens(e.Paused(world.person))
+
+    await world.opens("How is it going?", kind="ask", id="a1")
+    await world.runs("a1")
+    await Background(sandbox, world.store.journal, woken.append).look()
+
+    assert sandbox.lingering == {goal.session: goal.id}
+    assert standing(sandbox, goal, "bg-00000001") == "running"
+    await sandbox.release(goal.session)
+
+
 async def test_a_wait_for_what_has_ended_is_refused_with_how_it_ended() -> None:
     world = World(ScriptedModel([
         calls("bash", {"command": "exit 3", "background": True}),
