@@ -25,6 +25,7 @@ IN_WORDS: Final = frozenset({"question", "approval", "plan"})
 Lacking = Literal["", "number", "scope"]
 """What keeps a text from being a yes that was meant as one: the card's number, or that so much is offered."""
 _NUMBERED: Final = re.compile(r"(\S.*?)\s+(\d{1,9})")
+_BEFORE_REASON: Final = re.compile(r"(\w+)\s+(\d{1,9})\s*(?::|,?\s+\w)")
 
 
 def act_of(decision: Decision) -> Act:
@@ -80,6 +81,12 @@ def lacking(text: str, facts: Facts, manner: Manner) -> Lacking:
     if not _is_offered(found, decision, facts, manner):
         return "scope"
     return "number" if found.is_accepted and not has_number and is_long(decision, facts) else ""
+
+
+def named(text: str) -> int:
+    """The number that a text ends with, or that comes before its reason; 0 where there is none."""
+    found = _NUMBERED.fullmatch(_plain(text)) or _BEFORE_REASON.match(text.strip())
+    return int(found[2]) if found is not None else 0
 
 
 def in_words(text: str, facts: Facts, *, replies_to_card: bool) -> Answer | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from bot.goals.events import DecisionAnswered
+from bot.goals.events import DecisionAnswered, DecisionExpired
 from bot.goals.goal import Decision, Goal
 from bot.goals.hands import Grant, Scope
 from bot.ports.journal import Line
@@ -23,6 +23,8 @@ class Closed:
     scope: Scope = "once"
     edits: bool = False
     """Of a plan: they said what should be different."""
+    has_expired: bool = False
+    """Nobody answered it in time. Neither that nor answered: the goal moved on without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,10 @@ def closed(lines: Iterable[Line], goal: str, number: int) -> Closed | None:
                 found, by=event.by, answer=event.answer, at=event.at,
                 is_accepted=event.accepted, scope=event.scope, edits=event.edits,
             )  # fmt: skip
+        elif isinstance(event, DecisionExpired) and found and event.decision == found.decision.id:
+            found = replace(found, at=event.at, has_expired=True)
+        elif found and not found.at and "decision" in line.entry.changes and decision is None:
+            found = replace(found, at=line.entry.event.at)
     return found
 
 

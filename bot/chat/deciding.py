@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bot.chat import answers
-from bot.chat.cards import closed, number_in
+from bot.chat.cards import Closed, closed, number_in
 from bot.chat.commands import Commands
 from bot.chat.desk import Desk
 from bot.chat.facts import Facts
@@ -110,23 +110,56 @@ class Deciding:
             if error.code != "too_late" or not await self._told_by_whom(heard, card, text):
                 await self._commands.refuse(heard, card.goal, error)
 
+    async def names_closed(self, heard: Heard, goal: Goal, text: str) -> bool:
+        """Whether a text is an answer's word with the number of a card that is closed: then it is told so.
+
+        It is none to whatever else is open, and nothing that is said to the agent.
+        """
+        number = answers.named(text) if len(text) <= LATE_CHARS else 0
+        if not 1 <= number <= goal.decisions:
+            return False
+        found = await self._closed(goal, number)
+        if found is None or found.decision.kind == "question":
+            return False
+        return await self._told_late(heard, goal, text, found)
+
     async def comes_late(self, heard: Heard, goal: Goal, text: str, *, is_over: bool) -> bool:
-        """Whether a text is an answer's very word, said a moment after the decision was answered.
+        """Whether a text is an answer's very word, said a moment after the decision was closed.
 
         Then it is none of the ordinary questions that are asked of an ended goal: they are told. Of one
         that goes on (not `is_over`), what answers a question may as well be said to its agent.
         """
         may_be = bool(goal.decisions) and len(text) <= LATE_CHARS
-        lines = await self._desk.journal.history(goal.session) if may_be else ()
-        found = closed(lines, goal.id, goal.decisions)
-        if found is None or not found.by or heard.message.at - found.at > LATE_S:
+        found = await self._closed(goal, goal.decisions) if may_be else None
+        if found is None:
             return False
-        if not is_over and found.decision.kind == "question":
+        # Where nobody has answered, the word is meant for that card for as long as the goal rests.
+        is_unanswered = not found.by and is_over
+        if heard.message.at - found.at > LATE_S and not is_unanswered:
             return False
+        if found.decision.kind == "question" and not (is_over and found.by):
+            return False
+        return await self._told_late(heard, goal, text, found)
+
+    async def _closed(self, goal: Goal, number: int) -> Closed | None:
+        """The goal's decision of that number, where it has been answered, has expired, or was withdrawn."""
+        found = closed(await self._desk.journal.history(goal.session), goal.id, number)
+        return found if found is not None and found.at else None
+
+    async def _told_late(self, heard: Heard, goal: Goal, text: str, found: Closed) -> bool:
+        """Say how the decision ended, where the text is one of its answers."""
         card = Card(goal, found.decision)
         if self._read(text, await self._as_asked(card)) is None:
             return False
-        return await self._told_by_whom(heard, card, text)
+        if found.by:
+            return await self._told_by_whom(heard, card, text)
+        how = "withdrawn" if not found.has_expired else "expired"
+        if how == "expired" and found.decision.kind == "approval":
+            how = "expired.approval"
+        number, name = found.decision.number, self._desk.name(goal)
+        said = self._desk.manner.texts(f"said.too_late.{how}", number=number, goal=name)
+        await self._commands.complain(heard, said)
+        return True
 
     async def _told_by_whom(self, heard: Heard, card: Card, text: str) -> bool:
         """Say who has answered it; nothing to whoever says again what they have said."""

@@ -292,6 +292,8 @@ class Intake:
             return
         if await self._taking.lacks(heard, goal, text, facts):
             return
+        if await self._deciding.names_closed(heard, goal, text):
+            return
         words = answers.in_words(text, facts, replies_to_card=bool(heard.message.reply_to))
         begins = words is not None or goal.state not in HEARING
         if begins and await self._commands.lets_be(heard):

@@ -97,7 +97,7 @@ class PointCommands:
         """The copy's opening, and the texts that it brings along."""
         was = point.point
         gates = tuple(gate for gate in was.gates if there.get(gate.command))
-        # A plan was approved for its objective, and for no other one.
+        # A plan was approved for its objective, and for no other one. Where one was wanted, it still is.
         plan = "" if is_new or not there.get(was.plan) else was.plan
         copied = replace(
             opened,
@@ -105,7 +105,7 @@ class PointCommands:
             fork_seq=point.seq,
             restore=point.tree,
             plan=plan,
-            plan_first=opened.plan_first and not plan,
+            plan_first=not plan and (opened.plan_first or was.planning or bool(was.plan)),
             gates=gates,
         )
         hashes = (*(gate.command for gate in gates), *([plan] if plan else []))

@@ -33,6 +33,13 @@ PRESSES: Final[Mapping[str, str]] = {
     ),
     "said.too_late_by": "Too late: {name} answered decision {number} of {goal} before you: {answer}",
     "said.too_late_by.bare": "Too late: {name} answered decision {number} of {goal} before you.",
+    "said.too_late.expired": "Too late: nobody answered decision {number} of {goal} in time.",
+    "said.too_late.expired.approval": (
+        "Too late: nobody answered decision {number} of {goal} in time, so it counted as no."
+    ),
+    "said.too_late.withdrawn": (
+        "Decision {number} of {goal} was withdrawn: the goal moved on without it. Nothing was done."
+    ),
     "said.enough": (
         "That was a lot that I did not take. For a minute I answer what I can do, and say no more of "
         "what I cannot."

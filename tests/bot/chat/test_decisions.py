@@ -4,7 +4,16 @@ import json
 
 import pytest
 
-from bot.goals.events import DecisionAnswered, DecisionAsked, TurnEnded, TurnStarted
+from bot.goals.events import (
+    DecisionAnswered,
+    DecisionAsked,
+    DecisionExpired,
+    Event,
+    ObjectiveEdited,
+    TurnEnded,
+    TurnResumed,
+    TurnStarted,
+)
 from bot.goals.goal import DecisionKind, Goal, State
 from bot.goals.hands import Grant, Scope
 from bot.ports.chat import Speaker
@@ -246,6 +255,63 @@ async def test_the_second_of_two_is_told_who_was_first(bench: Bench) -> None:
     await bench.say("deny 1", thread, BEN)
 
     assert "answered decision 1 of G1 before you: approve for goal" in bench.last(thread)
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        (
+            DecisionExpired("d1"),
+            "Too late: nobody answered decision 1 of G1 in time, so it counted as no.",
+        ),
+        (ObjectiveEdited("ann", content_hash("another")), "Decision 1 of G1 was withdrawn"),
+    ],
+)
+@pytest.mark.parametrize(
+    "words", ["approve", "approve 1", "deny 1: it is full", "approve always 1"]
+)
+async def test_a_word_for_a_card_that_nobody_answered_in_time_is_told_and_not_said_to_the_agent(
+    bench: Bench, ends: Event, said: str, words: str
+) -> None:
+    thread, goal = await call(bench)
+    goal = await bench.happens(goal, ends, contents=["another"])
+
+    await bench.say(words, thread)
+
+    assert bench.last(thread).startswith(said)
+    assert (await bench.goal(thread)).messages == goal.messages
+
+
+async def test_a_word_with_the_number_of_a_closed_card_answers_no_other_one(bench: Bench) -> None:
+    await approver(bench)
+    thread, goal = await call(bench)
+    await bench.say("deny", thread)
+    asked = DecisionAsked("d2", "question", content_hash("Which port?"), "t2")
+    goal = await bench.goal(thread)
+    resumed = (TurnResumed(), asked, TurnEnded("done"))
+    goal = await bench.happens(goal, *resumed, contents=["Which port?"])
+    bench.clock.move(3600)
+
+    await bench.say("approve 1", thread, BEN)
+
+    assert "answered decision 1 of G1 before you: deny" in bench.last(thread)
+    now = await bench.goal(thread)
+    assert now.decision is not None
+    assert (now.decision.number, now.decision.answered) == (2, False)
+
+
+async def test_the_word_of_a_card_that_was_withdrawn_long_ago_is_said_to_an_agent_at_work(
+    bench: Bench,
+) -> None:
+    thread, goal = await call(bench)
+    goal = await bench.happens(
+        goal, ObjectiveEdited("ann", content_hash("another")), TurnStarted(), contents=["another"]
+    )
+    bench.clock.move(3600)
+
+    await bench.say("approve", thread)
+
+    assert (await bench.goal(thread)).messages == goal.messages + 1
 
 
 PLAN = "I move it in two steps.\n\n1. Copy the job\n2. Switch the runner"

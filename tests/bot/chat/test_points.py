@@ -159,6 +159,20 @@ async def test_only_the_owner_and_admins_put_a_goal_back_and_who_may_start_copie
     assert "goes on from checkpoint 1" in bench.last(thread)
 
 
+@pytest.mark.parametrize("words", ["fork 1", "fork 1 do it another way"])
+async def test_a_copy_of_before_a_plan_was_approved_plans_first_too(
+    bench: Bench, kept: MemorySnapshots, words: str
+) -> None:
+    thread = await bench.say("/goal plan move the job")
+    await turn(bench, await bench.goal(thread), kept, "looked")
+
+    await bench.say(words, thread)
+
+    copy = max(await bench.store.rooms.goals(), key=lambda one: one.number)
+    assert copy.forks
+    assert copy.planning
+
+
 async def test_a_copy_has_the_rest_of_the_budget_the_checks_and_nothing_that_was_allowed(
     bench: Bench, kept: MemorySnapshots
 ) -> None:
