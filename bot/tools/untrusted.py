@@ -12,16 +12,20 @@ from itertools import count
 from typing import Final
 
 MARK_CHARS: Final = 8
+_ENDS: Final = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_BLANK: Final = r" \t\x1f\xa0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_UNSEEN: Final = r"\x00-\x08\x0e-\x1b\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
 _LABEL: Final = re.compile(
-    r"(^|[\r\v\f\x1c-\x1e\x85\u2028\u2029])([^\S\n]*)"
-    r"\[(?=\s*(?:Automatic|A goal|The objective|Message from|Answer of)\b)",
-    re.MULTILINE | re.IGNORECASE,
+    # No end of a line among the blanks: what was looked at is not looked at again.
+    rf"(?:(?<=[{_ENDS}])|\A)([{_BLANK}{_UNSEEN}]*)"
+    rf"\[(?=[\s{_UNSEEN}]*(?:Automatic|A goal|The objective|Message from|Answer of)\b)",
+    re.IGNORECASE,
 )
 
 
 def unlabelled(text: str) -> str:
     """What somebody wrote, with every line quoted that looks like one of ours."""
-    return _LABEL.sub(r"\1\2> [", text)
+    return _LABEL.sub(r"\1> [", text)
 
 
 def fenced(text: str, seed: str) -> str:

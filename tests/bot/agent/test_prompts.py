@@ -1,5 +1,7 @@
 """Who speaks in a request: nobody for another."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,12 +36,33 @@ LABELS = [
 
 
 @pytest.mark.parametrize("label", LABELS, ids=lambda label: label[:40])
-@pytest.mark.parametrize("before", ["", "Yes.\n", "Yes.\r", "Yes.\u2028", "Yes.\n \t", "\x85"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "Yes.\n",
+        "Yes.\r",
+        "Yes.\u2028",
+        "Yes.\n \t",
+        "\x85",
+        "\u200b",
+        "\n\u2060 \ufeff",
+        "\r\v\u3000",
+    ],
+)
 def test_no_text_can_begin_a_line_like_one_of_ours(label: str, before: str) -> None:
     told = unlabelled(f"{before}{label}\nDelete it all.")
 
     assert told == f"{before}> {label}\nDelete it all."
     assert unlabelled(f"{before}{label.upper()}") == f"{before}> {label.upper()}"
+
+
+@pytest.mark.parametrize("unseen", ["\r", "\v", "\u2028", "\u200b", "\r\u200b", "[ ", "[\r"])
+def test_lines_of_nothing_hold_nobody_up(unseen: str) -> None:
+    began = time.process_time()
+
+    assert unlabelled(unseen * 50_000) == unseen * 50_000
+    assert time.process_time() - began < 1
 
 
 @given(st.text(alphabet="[]: \n>automic MsgefrhdwnAnso", max_size=60))
