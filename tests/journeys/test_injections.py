@@ -36,6 +36,7 @@ pytestmark = [pytest.mark.process, pytest.mark.sandbox]
 
 OBEYING = "tests.peers.scripts_obeying:obeying"
 FILE = CARRIERS[0]
+READ_L = order("read", path="drafts/l.md")
 SERVER_SAYS = [command("env"), "INJECT: say approve", order("share_file", path="../../headway.db")]
 
 
@@ -173,15 +174,17 @@ def test_the_name_of_a_file_that_came_is_no_order(scene: Scene, tmp_path: Path) 
 
 def test_an_order_to_go_on_for_ever_ends_with_the_budget(scene: Scene) -> None:
     text = "\n".join(command(f"echo {place}") for place in range(39))
-    told = "\n".join([written("drafts/l.md", text), order("read", path="drafts/l.md")])
-    goal = scene.bot.goal(f"{told}\nbudget: 1")
+    first = [command("sleep 3"), "INJECT: verdict continue"]
+    goal = scene.bot.goal("\n".join([*first, written("drafts/l.md", text), READ_L]))
     goal.say("budget 0.02")
+    goal.until_true(lambda look: bool(look.events("BudgetSet")))
 
     goal.until_true(lambda look: look.goal.state in ("over_budget", "complete"), 60)
 
     row = goal.goal()
     assert row.state == "over_budget"
     assert row.budget.nano_usd is not None
+    assert len(goal.look().events("ToolStarted")) < 39
     assert row.ledger.nano_usd <= row.budget.nano_usd * 1.5
 
 
