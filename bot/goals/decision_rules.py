@@ -1,5 +1,7 @@
 """Rules of decisions: an answer, an expiry, a reminder; what an answer allows."""
 
+from typing import Literal
+
 from bot.errors import IllegalMove, Refused
 from bot.goals.copying import replace
 from bot.goals.events import (
@@ -10,6 +12,7 @@ from bot.goals.events import (
     MessageReceived,
 )
 from bot.goals.goal import Decision, Goal, State
+from bot.goals.hands import Scope
 from bot.goals.instructions import (
     Allow,
     CloseDecision,
@@ -97,16 +100,8 @@ def hold_ended(goal: Goal, event: HoldEnded, limits: Limits) -> Moved:
 def _closing(
     goal: Goal, decision: Decision, event: DecisionAnswered, limits: Limits
 ) -> tuple[Instruction, ...]:
-    """The decision's row ends, and a permission of the room begins where that was said.
-
-    A goal that may do everything by now gives its room nothing.
-    """
-    scope = event.scope if decision.kind == "approval" and event.accepted else ""
-    if scope and decision.grant is None:
-        # There is nothing that could be allowed further than this call.
-        scope = "once"
-    elif scope == "always" and goal.profile == "full":
-        scope = "goal"
+    """The decision's row ends, and a permission of the room begins where that was said."""
+    scope = _scope(goal, decision, event)
     closed = CloseDecision(decision.id, "answered", event.by, event.answer, scope)
     if decision.grant is None or scope != "always":
         return (closed,)
@@ -121,10 +116,26 @@ def _reviewed(goal: Goal, decision: Decision, event: DecisionAnswered) -> Decisi
     return replace(decision, answered=True, accepted=event.accepted)
 
 
+def _scope(goal: Goal, decision: Decision, event: DecisionAnswered) -> Scope | Literal[""]:
+    """How far a yes to an approval goes.
+
+    A goal that may do everything by now gives its room nothing.
+    """
+    if decision.kind != "approval" or not event.accepted:
+        return ""
+    if decision.grant is None:
+        # There is nothing that could be allowed further than this call.
+        return "once"
+    return "goal" if event.scope == "always" and goal.profile == "full" else event.scope
+
+
 def _granted(goal: Goal, decision: Decision, event: DecisionAnswered) -> Goal:
-    """The goal with what was allowed for all of it."""
+    """The goal with what was allowed for all of it.
+
+    What is allowed in the room is no grant of the goal's: it ends when it is taken back, or in time.
+    """
     grant = decision.grant
-    if not event.accepted or event.scope == "once" or grant is None or grant in goal.grants:
+    if _scope(goal, decision, event) != "goal" or grant is None or grant in goal.grants:
         return goal
     return replace(goal, grants=(*goal.grants, grant))
 

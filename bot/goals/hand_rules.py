@@ -12,9 +12,9 @@ from bot.goals.rules import Moved, withdraw
 
 _KEPT: Final = (
     "seq", "turn", "ledger", "budget", "owner", "messages", "decisions", "crossed",
-    "profile", "unattended", "gates", "gates_made", "turn_open", "wrapping_up",
+    "profile", "unattended", "gates", "gates_made", "wrapping_up",
 )  # fmt: skip
-"""What a rewind leaves as it is: what was spent and said, what people have set since, and what runs."""
+"""What a rewind leaves as it is: what was spent and said, and what people have set since."""
 
 
 def profile_set(goal: Goal, event: ProfileSet, limits: Limits) -> Moved:
@@ -54,6 +54,7 @@ def rewound(goal: Goal, event: Rewound, limits: Limits) -> Moved:
         point,
         **kept,
         grants=grants,
+        turn_open=goal.turn_open and not _is_suspended(goal),
         state=State.OVER_BUDGET if is_over else State.PAUSED,
         revision=goal.revision + 1,
         seen_revision=goal.revision + 1,
@@ -71,6 +72,12 @@ def rewound(goal: Goal, event: Rewound, limits: Limits) -> Moved:
         restore=event.tree,
     )
     return Moved(back, "rewound", (*gone, StopTurn("stopped"), DropPosts(), ShowStatus()))
+
+
+def _is_suspended(goal: Goal) -> bool:
+    """Its turn rests, for an approval or a cap: no worker has it, who would end it."""
+    by_approval = goal.decision is not None and goal.decision.kind == "approval"
+    return by_approval or (goal.wait is not None and goal.wait.kind == "cap")
 
 
 def review_settled(goal: Goal, event: ReviewSettled, limits: Limits) -> Moved:

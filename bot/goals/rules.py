@@ -9,7 +9,7 @@ Rule 3: a person's event that does not fit is `Refused` with a code; a worker's 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from bot.errors import IllegalMove, Refused
 from bot.goals.copying import replace
@@ -36,6 +36,8 @@ class Moved:
     instructions: tuple[Instruction, ...] = ()
 
 
+REPEATED: Final = frozenset({"approval", "plan", "review"})
+"""Kinds of decisions that may be asked with the same text again."""
 Rule = Callable[[Goal, Any, Limits], Moved]
 
 
@@ -196,7 +198,7 @@ def ask(goal: Goal, decision: Decision, at: float, rule: str) -> Moved:
         state=State.DECIDING,
         decision=decision,
         decisions=decision.number,
-        questions=(*goal.questions, decision.text),
+        questions=goal.questions if decision.kind in REPEATED else (*goal.questions, decision.text),
         due_at=_decision_due(decision, at),
         reason=rule,
     )

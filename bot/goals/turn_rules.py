@@ -34,6 +34,7 @@ from bot.goals.money import (
     worked,
 )
 from bot.goals.rules import (
+    REPEATED,
     Moved,
     ask,
     block,
@@ -126,7 +127,7 @@ def decision_asked(goal: Goal, event: DecisionAsked, limits: Limits) -> Moved:
     """An approval suspends the turn at once; any other question is kept until it ends."""
     if event.kind == "approval" and (goal.kind == "ask" or goal.wrapping_up):
         raise IllegalMove(f"Goal {goal.id} only looks in this turn: nobody is asked to allow more.")
-    if event.text in goal.questions and event.kind not in ("approval", "plan", "review"):
+    if event.text in goal.questions and event.kind not in REPEATED:
         raise IllegalMove(f"Goal {goal.id} has asked this already in revision {goal.revision}.")
     bound = event.kind in ("approval", "review")
     of = {"call": event.call, "grant": event.grant} if bound else {}
@@ -175,11 +176,11 @@ def turn_ended(goal: Goal, event: TurnEnded, limits: Limits) -> Moved:
         return _checkpointed(moved)
     if event.how in ("failed", "died"):
         return block(replace(ended, wait=None, decision=None), f"failed:{event.failed}")
+    if goal.has_unread or goal.seen_revision < goal.revision:
+        return _heard(ended, event)
     if event.how == "needs_approval":
         rests = replace(ended, wait=None, decision=None)
         return _checkpointed(block(rests, "needs_approval", event.call))
-    if goal.has_unread or goal.seen_revision < goal.revision:
-        return _heard(ended, event)
     if ended.crossed:
         return _to_audit(replace(ended, wait=None, decision=None), event, limits)
     if ended.wait is not None:
@@ -263,6 +264,9 @@ def _heard(goal: Goal, event: TurnEnded) -> Moved:
     # What the turn asked for has no row yet: a message or an edit takes its place.
     opening: Opening = "message" if goal.has_unread else "edit"
     heard = ready(replace(goal, wait=None, decision=None), event.at, opening)
+    if event.how == "needs_approval":
+        # Whoever has written meanwhile is there, and may be asked.
+        heard = replace(heard, unattended=False)
     return Moved(heard, f"unread_{opening}", (Checkpoint(goal.turn),))
 
 

@@ -64,7 +64,7 @@ class HandsContract:
             assert (waits.state, waits.decision.call, waits.scope) == ("open", CALL, "")
             given = await row(bed, goal)
             assert (given.state, given.by, given.scope) == ("answered", goal.owner, scope)
-            assert applied.goal.grants == (() if scope == "once" else (PIP,))
+            assert applied.goal.grants == ((PIP,) if scope == "goal" else ())
             assert await bed.journal.goal(goal.id) == applied.goal
 
     async def test_a_no_went_nowhere(self, bed: Bed) -> None:

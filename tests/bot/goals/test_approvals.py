@@ -46,7 +46,7 @@ def stands_for(life: Life, decision: str) -> bool:
 
 @pytest.mark.parametrize(
     ("scope", "grants", "stands"),
-    [("once", (), False), ("goal", (PIP,), False), ("always", (PIP,), True)],
+    [("once", (), False), ("goal", (PIP,), False), ("always", (), True)],
 )
 def test_a_yes_goes_as_far_as_it_says(
     scope: Scope, grants: tuple[Grant, ...], stands: bool
@@ -140,6 +140,14 @@ def test_an_ordinary_turn_asks_nobody_to_allow_more() -> None:
         life.take(asked())
 
 
+def test_a_goal_does_not_gather_what_may_be_asked_again() -> None:
+    life = lives.in_working()
+    for number in range(3):
+        life.take(asked(id=f"d{number}"), allowed("once", f"d{number}"))
+
+    assert life.goal.questions == ()
+
+
 def test_after_a_kill_the_turn_of_an_answered_approval_is_taken_up() -> None:
     life = lives.in_working().take(asked(), allowed(), TurnResumed())
 
@@ -151,6 +159,7 @@ def test_a_goal_that_may_do_everything_by_now_gives_its_room_nothing() -> None:
 
     assert not [one for one in life.asked if isinstance(one, Allow)]
     assert CloseDecision("d", "answered", "ann", "answer", "goal") in life.last
+    assert life.goal.grants == (PIP,)
 
 
 def test_a_call_that_nobody_is_expected_to_approve_lets_the_goal_rest() -> None:
@@ -171,6 +180,19 @@ def test_whoever_wakes_such_a_goal_attends_to_it(wakes: Event) -> None:
 
     life.take(wakes)
 
+    assert not life.goal.unattended
+
+
+@pytest.mark.parametrize(
+    ("said", "opening"),
+    [(MessageReceived("m", "ann", "hi"), "message"), (ObjectiveEdited("ann", "other"), "edit")],
+)
+def test_whoever_writes_before_such_a_goal_rests_attends_to_it(said: Event, opening: str) -> None:
+    life = Life(unattended=True).take(TurnStarted()).call().take(said)
+
+    life.take(TurnEnded("needs_approval", call="call"))
+
+    assert (life.goal.state, life.goal.opening) == (State.READY, opening)
     assert not life.goal.unattended
 
 

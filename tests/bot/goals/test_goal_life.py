@@ -436,10 +436,13 @@ class GoalLife(RuleBasedStateMachine):
             asked = before.decision
             assert asked is not None
             is_yes = asked.kind == "approval" and event.accepted and asked.grant is not None
-            if is_yes and event.scope != "once":
+            is_standing = is_yes and event.scope == "always" and before.profile != "full"
+            if is_yes and event.scope != "once" and not is_standing:
                 assert asked.grant in after.grants
                 self.allowed.add(asked.grant)
-            assert self.standing == (is_yes and event.scope == "always")
+            if is_standing:
+                assert after.grants == before.grants
+            assert self.standing == is_standing
         else:
             assert self.standing == 0
         self.standing = 0

@@ -94,6 +94,27 @@ def test_a_rewind_puts_it_to_rest_where_it_was_and_keeps_what_was_spent(where: s
     assert replay(life.journal) == after
 
 
+@pytest.mark.parametrize("paused", [False, True])
+@pytest.mark.parametrize("where", ["approval", "capped"])
+def test_a_suspended_turn_ends_with_the_rewind(where: str, paused: bool) -> None:
+    life = BACK[where]()
+    if paused:
+        life.take(Paused("ann"))
+    assert life.goal.turn_open
+
+    life.take(life.back_event(point_of(life)))
+
+    assert not life.goal.turn_open
+
+
+def test_a_turn_that_runs_is_open_until_its_worker_has_ended_it() -> None:
+    life = BACK["working"]()
+
+    life.take(life.back_event(point_of(life)))
+
+    assert life.goal.turn_open
+
+
 @pytest.mark.parametrize("where", BACK)
 def test_after_a_rewind_it_goes_on_with_a_new_turn(where: str) -> None:
     life = BACK[where]()
