@@ -5,6 +5,7 @@ The tables of README.md and deploy/README.md, each between the comments `<!-- ta
 `<!-- end -->`, and deploy/env.example whole.
 """
 
+import json
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -27,10 +28,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 README: Final = ROOT / "README.md"
 HANDBOOK: Final = ROOT / "deploy" / "README.md"
 ENV_EXAMPLE: Final = ROOT / "deploy" / "env.example"
-WHAT_ONE_SETS: Final = (
-    "state_dir", "api_key_file", "provider", "base_url", "model", "audit_model", "budget_usd",
-    "sandbox", "zone",
-)  # fmt: skip
+WHAT_ONE_SETS: Final = ("api_key_file", "model", "budget_usd", "sandbox", "profile")
 """The settings that README.md shows; the handbook has all of them."""
 _HEAD: Final = """\
 # Headway's settings as variables, each with its default. Copy this, take the # off a line, change it.
@@ -111,6 +109,8 @@ def _plain(name: str, field: FieldInfo) -> str:
     value: Any = field.get_default()
     if name in _MADE or value is PydanticUndefined or value is None or value in ("", ()):
         return ""
+    if isinstance(value, tuple):
+        return json.dumps(value)
     return "" if isinstance(value, SecretStr) else str(value)
 
 
@@ -124,6 +124,8 @@ def _default(name: str, field: FieldInfo) -> str:
         value = value.get_secret_value()
     if value is None or value in ("", ()):
         return ""
+    if isinstance(value, tuple):
+        return f"`{json.dumps(value)}`"
     return f"`{value:,}`" if isinstance(value, int) else f"`{value}`"
 
 

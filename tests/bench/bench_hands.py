@@ -21,7 +21,7 @@ from tests.adapters.gateway.world import PLACE, Hosts, gateway, goal, hosts, rea
 from tests.bench.figures import Figure
 from tests.bench.hands_asked import asked
 
-NAME: Final = "hands"
+NAME = "hands"
 LINE: Final = "cd src && grep -rn 'def main' . | head -20; git log --oneline -5 && wc -l *.py"
 """A command line as agents write them: six simple commands, all of which read only."""
 RULES: Final = (("git", "push"), ("rm", "-rf"), ("curl",), ("npm", "publish"))
