@@ -29,7 +29,7 @@ class ActiveTime:
         return self._active_s
 
 
-_CHECKPOINTED: Final = frozenset({"done", "stopped", "budget"})
+_CHECKPOINTED: Final = frozenset({"done", "stopped", "budget", "needs_approval"})
 """Ends after which a goal can be put back to the turn's."""
 
 

@@ -44,9 +44,8 @@ def cut(lines: Sequence[Line], line: Line, event: Rewound, row: dict[str, Any]) 
         line: of the rewind itself.
         row: the goal's, as its lines so far made it.
     """
-    point = {one.entry.seq for one in effective(lines, line.goal, event.to_seq)}
-    counted = effective(lines, line.goal, line.entry.seq)
-    gone = [one for one in counted if one.entry.seq not in point]
+    # What an earlier rewind took back and told is told again: that telling goes with this one.
+    gone = [one for one in lines if one.goal == line.goal and one.entry.seq > event.to_seq]
     seq, owner = line.entry.seq, str(row.get("owner", ""))
     done = lasting((one.entry for one in lines if one.goal == line.goal), event.to_seq)
     who = prompts_rewind.who(event.by, owner)

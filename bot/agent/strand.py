@@ -49,8 +49,8 @@ _CHANGING: Final = frozenset({"workspace", "external"})
 """What tools do that may leave the workspace another one."""
 _KEPT: Final = frozenset(
     {
-        "agent_asks", "agent_waits", "compacted", "parked_too_often", "plan_proposed", "stopped",
-        "turn_done", "unread_edit", "unread_message",
+        "agent_asks", "agent_waits", "compacted", "needs_approval", "parked_too_often",
+        "plan_proposed", "stopped", "turn_done", "unread_edit", "unread_message",
     }
 )  # fmt: skip
 """Rules of turns' ends that make a checkpoint."""
@@ -121,8 +121,10 @@ class Strand:
             case AuditFailed():
                 self._note = ""
             case ReviewSettled(content=content):
+                self.may_have_changed = True
                 self._notes.append(Said(seq, prompts_checks.reviewed(), content))
             case GatesRan(failing=failing, report=report):
+                self.may_have_changed = True
                 self._failing = (len(failing), report)
             case WaitFired(why=why):
                 self._fired = (before["wait"], why)

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from bot.agent.transcript import Transcript
 from bot.errors import NoSandbox, StoreUnusable
 from bot.goals import events as e
 from bot.goals.goal import Goal, State
-from bot.ports.journal import Task
+from bot.goals.machine import Entry
+from bot.ports.journal import Line, Task
 from bot.ports.snapshots import EMPTY
+from tests.bot.agent.ruled import ruled
 from tests.bot.agent.world import World, said
 from tests.doubles.model import ScriptedModel, calls, says
 from tests.doubles.snapshots import MemorySnapshots
@@ -107,6 +110,46 @@ async def test_what_was_kept_stands_for_turns_that_change_nothing() -> None:
     first, second = await points(world)
     assert first.tree == second.tree != EMPTY
     assert snapshots.looks == 1
+
+
+async def test_a_turn_that_rests_for_a_yes_that_nobody_is_expected_to_give_is_kept() -> None:
+    push = calls("bash", {"command": "git push"}, id="t2")
+    world = ruled(WRITES, push, says("Done."), unattended="park")
+    world.snapshots = snapshots = Counting()
+    world.start_anew()
+    await world.opens("Write it.", unattended=True)
+
+    goal = await world.runs()
+
+    assert goal.reason == "needs_approval"
+    [point] = await points(world)
+    assert [one.path for one in await snapshots.entries(point.tree)] == ["drafts/a.txt"]
+    await world.happens(e.Resumed(world.person))
+    await world.runs()
+    assert snapshots.looks == 1
+
+
+async def test_what_a_check_left_between_turns_is_kept() -> None:
+    world, snapshots = world_of(WRITES, says("Done."), says("Only looked."))
+    await world.opens("Write it.")
+    await world.runs()
+    files(world)["drafts/b.txt"] = "left by a check"
+    await world.happens(e.GatesRan((), (), report=""))
+    await world.audits()
+
+    await world.runs()
+
+    last = (await points(world))[-1]
+    assert "drafts/b.txt" in [one.path for one in await snapshots.entries(last.tree)]
+
+
+def test_carrying_out_a_review_may_change_the_workspace() -> None:
+    transcript, state = Transcript("g1"), State.READY
+    entry = Entry(1, e.ReviewSettled("d1", "0" * 64), "review_settled", state, state, {})
+
+    transcript.feed(Line("g1", 1, entry))
+
+    assert transcript.may_have_changed
 
 
 async def test_what_a_stopped_turn_left_is_kept_at_the_next_checkpoint() -> None:

@@ -122,6 +122,43 @@ def test_a_second_rewind_to_before_the_first_leaves_nothing_of_either() -> None:
         assert gone not in told
 
 
+def test_what_people_said_is_told_once_after_however_many_rewinds() -> None:
+    life = Life("g1", "find the leak")
+    first = life.turn("I looked at the pump.")
+    life.apply(e.MessageReceived("m1", "bob", life.text("look at the valve")))
+    second = life.turn("I looked at the valve.")
+    life.apply(e.MessageReceived("m2", "bob", life.text("do not touch the tap")))
+    life.turn("I broke the tap.")
+    life.rewind(second)
+    once = life.told()
+    life.apply(e.TurnEnded("stopped", reply=life.text("half")), e.Resumed("ada"))
+    life.apply(e.MessageReceived("m3", "bob", life.text("call the plumber")))
+    life.turn("I called.")
+
+    life.rewind(first)
+
+    twice = life.told()
+    assert "do not touch the tap" in once
+    for said in ("look at the valve", "do not touch the tap", "call the plumber"):
+        assert twice.count(said) == 1
+
+
+def test_what_an_earlier_rewind_told_is_not_told_again_where_that_one_still_counts() -> None:
+    life = Life("g1", "find the leak")
+    first = life.turn("I looked at the pump.")
+    life.apply(e.MessageReceived("m1", "bob", life.text("look at the valve")))
+    life.turn("I looked at the valve.")
+    life.rewind(first)
+    life.apply(e.TurnEnded("stopped", reply=life.text("half")), e.Resumed("ada"))
+    third = life.turn("I mended the pump.")
+    life.apply(e.MessageReceived("m2", "bob", life.text("do not touch the tap")))
+
+    life.rewind(third)
+
+    assert life.told().count("look at the valve") == 1
+    assert life.told().count("do not touch the tap") == 1
+
+
 def test_a_later_rewind_may_go_to_a_point_that_an_earlier_one_took_back() -> None:
     life = Life("g1", "find the leak")
     first = life.turn("I looked at the pump.")
