@@ -82,9 +82,11 @@ class ToolCalls:
         """
         fit = [use for each in self.missing() if (use := self._fit(each)) is not None]
         weighed = await self._weighed(fit)
-        for group in groups(weighed.allowed):
+        for place, group in enumerate(groups(weighed.allowed)):
             if group[0].tool.where in ("bot", "both"):
                 await self._converse(group[0])
+                continue
+            if place and not (group := await self._weighed_anew(group, weighed)):
                 continue
             if not await self._is_started(group):
                 return
@@ -148,6 +150,13 @@ class ToolCalls:
             else:
                 self._fail(use.id, denials.denied(verdict))
         return weighed
+
+    async def _weighed_anew(self, group: Sequence[Use], weighed: _Weighed) -> list[Use]:
+        """Those that may still run: what ran before them took its time, and a permission may be gone."""
+        now = await self._weighed(group)
+        weighed.asked.extend(now.asked)
+        weighed.parked.extend(now.parked)
+        return now.allowed
 
     def _park(self, parked: Sequence[tuple[Use, Denied]]) -> None:
         """Stage their results. They are to be committed with the end of the turn, or not at all."""

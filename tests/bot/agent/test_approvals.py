@@ -292,6 +292,57 @@ async def test_what_was_allowed_for_the_goal_answers_the_next_of_the_same_reply(
     assert ran(world) == [PUSH, PUSH]
 
 
+async def test_what_is_allowed_in_the_room_is_asked_again_once_it_is_taken_back() -> None:
+    world = ruled(push("t1"), push("t2"), push("t3"), says("Done."))
+    await world.opens("Go.")
+    await world.runs()
+    decision = await asked(world)
+    world.rules.permissions.append(permission(*PUSH.split()))
+    await answers(world, scope="always")
+
+    def takes_back(unit: Any) -> None:
+        if any(isinstance(one, e.ToolStarted) and one.tool_use == "t2" for one in unit.events):
+            world.rules.permissions.clear()
+
+    world.journal.after = takes_back
+
+    goal = await world.runs()
+
+    assert await why(world) == [f"once:{decision.id}", "always:p1"]
+    assert goal.state is State.DECIDING
+    assert goal.grants == ()
+    await world.checks()
+
+
+async def test_a_permission_that_is_taken_back_stops_the_next_call_of_the_same_reply() -> None:
+    uses = [use("bash", {"command": "echo 1"}, "t1"), use("bash", {"command": PUSH}, "t2")]
+    world = ruled(reply(*uses), says("Done."))
+    world.rules.permissions.append(permission(*PUSH.split()))
+    await world.opens("Go.")
+    world.journal.after = once(lambda unit: world.rules.permissions.clear(), e.ToolStarted)
+
+    goal = await world.runs()
+
+    assert ran(world) == ["echo 1"]
+    assert goal.state is State.DECIDING
+    assert (await asked(world)).call == call_hash("bash", {"command": PUSH})
+    await world.checks()
+
+
+async def test_a_room_that_only_looks_by_now_stops_the_next_call_of_the_same_reply() -> None:
+    uses = [use("bash", {"command": "echo 1 > a"}, "t1"), use("bash", {"command": "rm a"}, "t2")]
+    world = ruled(reply(*uses), says("Done."))
+    await world.opens("Go.")
+    lowered = once(lambda unit: moved(world, profile="read_only", approvals="deny"), e.ToolStarted)
+    world.journal.after = lowered
+
+    goal = await world.runs()
+
+    assert ran(world) == ["echo 1 > a"]
+    assert is_audited(goal)
+    await world.checks()
+
+
 async def test_the_yes_to_one_call_runs_no_other() -> None:
     world = ruled(push(), says("Done."))
     await world.opens("Go.")
