@@ -20,6 +20,7 @@ from bot.chat.amounts import Amount, read_amount
 from bot.chat.gate_words import read_gate
 from bot.chat.hold_words import read_hold
 from bot.chat.mcp_words import is_about_mcp
+from bot.chat.no_goals import refuse_no_goal
 from bot.chat.people_words import read_entry, read_subject
 from bot.chat.permission_words import read_permissions, read_profile
 from bot.chat.point_words import read_copy, read_point
@@ -154,8 +155,7 @@ def wanted(text: str, texts: Texts) -> str:
         rest = rest if after is None else after
     _check(rest, texts)
     found = objective(rest, texts)
-    if _is_vague(found, texts):
-        raise BadInput(texts("bad.vague", text=found))
+    refuse_no_goal(found, texts)
     return found
 
 
@@ -231,8 +231,7 @@ def _commanded(rest: str, texts: Texts) -> Said:
         raise BadInput(texts("bad.lone", verb=lone.name, syntax=lone.syntax))
     if meant := _misspelt(wanted):
         raise BadInput(texts("bad.misspelt", text=wanted, meant=meant))
-    if _is_vague(wanted, texts):
-        raise BadInput(texts("bad.vague", text=wanted))
+    refuse_no_goal(wanted, texts)
     return Command(START, text=wanted)
 
 
@@ -328,8 +327,8 @@ def _with_text(verb: Verb, goal: int | None, text: str, texts: Texts) -> Command
     if not text:
         raise BadInput(texts(f"bad.empty.{verb.name}"))
     found = objective(text, texts)
-    if verb.name == "plan" and _is_vague(found, texts):
-        raise BadInput(texts("bad.vague", text=found))
+    if verb.name == "plan":
+        refuse_no_goal(found, texts)
     return Command(verb, goal, found)
 
 
@@ -386,12 +385,6 @@ def _check(text: str, texts: Texts) -> None:
 
 def _is_greeting(text: str, texts: Texts) -> bool:
     return text.lower().rstrip("!. ") in texts("words.greeting").split("|")
-
-
-def _is_vague(text: str, texts: Texts) -> bool:
-    """Nothing but words like `fix it`: nobody could tell when that is done."""
-    words = set(re.findall(r"[^\W\d_]+|\S", text.lower())) - set(".,!?")
-    return words <= set(texts("words.vague").split())
 
 
 def _is_rather_speech(command: Command) -> bool:

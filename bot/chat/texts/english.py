@@ -216,8 +216,9 @@ CHATS: Final[Mapping[str, str]] = {
     "said.help.line": "- `{syntax}` {help}",
     "said.help.verb": "`{syntax}`: {help}\n\nFor example: `{example}`",
     "said.help.foot": (
-        "Every command takes a goal (`pause G12`). All else said in a goal's thread is for its "
-        "agent; `//` in front keeps it out."
+        "Every command takes a goal (`pause G12`). What a card (❓) asks is answered in the goal's thread "
+        "in the card's own words, such as `approve 1`. All else said there is for its agent; `//` in "
+        "front keeps it out."
     ),
     "said.help.unknown": "There is no verb `{verb}`. `help` shows them all.",
     "said.secret": (

@@ -26,6 +26,10 @@ DECISIONS: Final[Mapping[str, str]] = {
     "words.approve.goal": "approve for goal|approve for this goal|for this goal",
     "words.approve.always": "approve always|approve always here|always here",
     "words.because": "because",
+    "bad.for_a_card": (
+        "`{text}` answers a card, so no goal was started. Say it in the thread of its goal, with the "
+        "card's number: `approve 1`."
+    ),
     # Cards.
     "decision.gone": "What was asked is no longer kept, so nobody can say yes to it.",
     "decision.why": "Why: {why}",
