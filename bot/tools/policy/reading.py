@@ -42,8 +42,10 @@ def _but(*unfit: str, operands: int | None = None) -> Check:
 
     def check(words: Command) -> bool:
         options = [word for word in words if word.may_be_option or word.text[:1] == "-"]
-        # `-` alone is a place.
-        others = len(words) - sum(word.text != "-" for word in options)
+        # `-` alone is a place, and so is whatever stands behind `--`.
+        texts = [word.text for word in words]
+        end = texts.index("--") if "--" in texts else len(texts)
+        others = sum(text[:1] != "-" or text == "-" for text in texts[:end]) + len(texts[end + 1 :])
         if operands is not None and (others > operands or any(not w.is_fixed for w in words)):
             return False
         return not any(_begins(word, unfit) for word in options)

@@ -40,6 +40,7 @@ sort -k2,2n a
 uniq -c
 uniq -c a
 uniq -c -
+uniq -- -a
 date
 date +%F
 date -u -d yesterday +%F
@@ -122,6 +123,8 @@ sort *
 uniq a b
 uniq -c a b
 uniq - a
+uniq - -- -a
+uniq -- a -b
 tree -o a
 tree -R -L 1 -H .
 cat < /dev/tcp/192.0.2.1/80
