@@ -175,6 +175,11 @@ def is_called(text: str) -> bool:
     return is_command(text) or _after_mention(text.strip()) is not None
 
 
+def after_calls(text: str) -> str:
+    """The end of a text that stands behind the command's and the bot's names, however often they are said."""
+    return _called_once(text.strip())
+
+
 def opens_thread(text: str, texts: Texts) -> bool:
     """True where `text`, said in a room, opens a thread of its own."""
     try:

@@ -69,6 +69,7 @@ SECRETS: Final[Mapping[str, str]] = {
         "it."
     ),
     "bad.secret.unknown": "This room has no secret `{name}`. `secret list` shows them.",
+    "bad.secret.which": "Say which one: `secret remove NAME`. `secret list` shows them.",
     "bad.secret.short": (
         "The value has fewer than {least} characters, and could not be told from ordinary words where it "
         "shows up. Take a longer one."
