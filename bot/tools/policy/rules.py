@@ -3,16 +3,18 @@ Rules over simple commands: each is an exact prefix of the words of one of them.
 
 Rule 1: what a rule allows is matched exactly: every word of it is there, as it is.
 Rule 2: what a rule forbids or asks for is matched loosely: where a command may be the one that is meant,
-        or another may hide in the line, the answer is `maybe`.
+        or another may hide in the line, the answer is `maybe`. Options of the program's own may stand
+        before the word that is meant (`git -C . push`).
 """
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Literal
 
-from bot.tools.policy.shell import Command, Shell, name_of
+from bot.tools.policy.hiding import past_options
+from bot.tools.policy.shell import Command, Shell, known
 
 Rule = tuple[str, ...]
 Match = Literal["yes", "maybe", "no"]
@@ -59,16 +61,30 @@ def found_in(rule: Rule, shell: Shell) -> Match:
 
 def matches(rule: Rule, command: Command) -> Match:
     """Whether a command is one that the rule means, in whichever folder its program lies."""
-    name = name_of(command)
-    if not name:
+    words = known(command)
+    if not words[0]:
         return "maybe"
-    if name != PurePosixPath(rule[0]).name:
+    if words[0] != PurePosixPath(rule[0]).name:
         return "no"
-    for place, wanted in enumerate(rule[1:], 1):
-        if place >= len(command):
+    place = 1
+    for wanted in rule[1:]:
+        if place == 1 and words[0] == "git" and not wanted.startswith("-"):
+            after = past_options(words)
+            if after is None:
+                return "maybe"
+            place = after
+        if place >= len(words):
             return "no"
-        if not command[place].is_fixed:
+        if words[place] is None:
             return "maybe"
-        if command[place].text != wanted:
-            return "no"
+        if words[place] != wanted:
+            return _behind_options(words[place:], wanted)
+        place += 1
     return "yes"
+
+
+def _behind_options(words: Sequence[str | None], wanted: str) -> Match:
+    """Whether the word that is meant may come after options that stand before it."""
+    if wanted.startswith("-") or not (words[0] or "").startswith("-"):
+        return "no"
+    return "maybe" if wanted in words or None in words else "no"

@@ -6,8 +6,7 @@ Rule 1: a line is plain if it is simple commands joined by `;`, a newline, `&&`,
         `/dev/null` or between descriptors, no compound command, function, comment or background job.
 Rule 2: two readers must agree: the grammar of bash (tree-sitter) and Python's `shlex`. Whatever one
         of them does not take is not plain.
-Rule 3: a command that runs what its arguments, its input or a file say (`eval`, `sh`, `xargs`, `env`)
-        hides others: its line is not plain, and nobody can be sure of it.
+Rule 3: a line in which a command may hide (`bot.tools.policy.hiding`) is not plain, and nobody is sure of it.
 """
 
 import re
@@ -17,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
+
+from bot.tools.policy.hiding import hides, is_evaluated
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -34,21 +35,6 @@ def names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_HIDING: Final = names(
-    """
-    . source eval exec builtin command coproc time trap alias unalias enable hash shopt set bind
-    mapfile readarray sh bash dash ash zsh ksh fish csh tcsh busybox toybox
-    env xargs parallel sudo su doas runuser setpriv nice ionice nohup timeout stdbuf setsid chroot
-    unshare nsenter strace ltrace gdb script expect watch entr flock run-parts start-stop-daemon
-    ssh at batch crontab systemd-run docker podman bwrap awk gawk mawk nawk sed ed ex vi vim emacs
-    tclsh lua luajit osascript sqlite3 psql mysql tmux screen
-    if then else elif fi do done case esac while until for in select function { } ! [[ ]]
-    """
-)
-_INTERPRETERS: Final = names(
-    "python python2 python3 pypy pypy3 node nodejs deno bun perl ruby php Rscript julia"
-)
-_ASKS_FIND: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _BARE: Final = re.compile(r"[A-Za-z0-9_./:,@%+=-]+")
 """A word that is what it looks like."""
 _LONGEST: Final = 10_000
@@ -73,7 +59,7 @@ Command = tuple[Word, ...]
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """What a line runs. `is_sure`: no command hides in it that `commands` does not name."""
+    """What a line runs. `is_sure`: in no known way another hides in it than `commands` name."""
 
     commands: tuple[Command, ...]
     is_plain: bool
@@ -92,7 +78,7 @@ def read_line(line: str) -> Shell:
     commands = tuple(_words(node) for node in _all(root, "command"))
     declared = _all(root, "declaration_command", "unset_command")
     also = tuple((Word(node.children[0].type),) for node in declared)
-    is_sure = not root.has_error and not any(map(_hides, commands))
+    is_sure = not (root.has_error or is_evaluated(root) or any(hides(known(c)) for c in commands))
     is_plain = (
         is_sure
         and not also
@@ -108,6 +94,12 @@ def name_of(command: Command) -> str:
     """The name of what it runs, without the folder; empty where nobody knows it."""
     first = command[0] if command else Word("", is_fixed=False)
     return PurePosixPath(first.text).name if first.is_fixed else ""
+
+
+def known(command: Command) -> tuple[str | None, ...]:
+    """Its words, its name without the folder; None for those that nobody knows."""
+    words = [word.text if word.is_fixed else None for word in command]
+    return (name_of(command) or None, *words[1:])
 
 
 def _is_odd(character: str) -> bool:
@@ -254,33 +246,6 @@ def _by_shlex(line: str) -> list[list[str]]:
         else:
             found[-1].append(sign)
     return [one for one in found if one]
-
-
-def _hides(command: Command) -> bool:
-    """Whether others may hide behind it: see rule 3."""
-    name = name_of(command)
-    words = [word.text for word in command]
-    if not name or name in _HIDING or not command[0].text.isascii():
-        return not _only_looks_up(words)
-    if name in _INTERPRETERS or name.startswith(("python3.", "python2.")):
-        return not _runs_a_file(command)
-    if name == "find":
-        return any(word in _ASKS_FIND for word in words)
-    return False
-
-
-def _only_looks_up(words: list[str]) -> bool:
-    """`command -v NAME` runs nothing."""
-    return len(words) >= 3 and words[:2] in (["command", "-v"], ["command", "-V"])
-
-
-def _runs_a_file(command: Command) -> bool:
-    """Whether an interpreter is given a file or a module, and so what it runs has a name."""
-    if len(command) < 2 or not command[1].is_fixed:
-        return False
-    if command[1].text == "-m":
-        return len(command) > 2 and command[2].is_fixed
-    return not command[1].text.startswith("-")
 
 
 def _text(node: "Node") -> str:

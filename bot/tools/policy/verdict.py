@@ -20,7 +20,7 @@ from bot.ports.permissions import Permission
 from bot.ports.room_settings import DEFAULTS, RoomSettings
 from bot.tools.policy.reading import reads_only
 from bot.tools.policy.rules import Rule, found_in, matches, prefixes, text_of, words_of
-from bot.tools.policy.shell import Command, Shell, read_line
+from bot.tools.policy.shell import Command, Shell, name_of, read_line
 from bot.tools.tool import Tool
 
 Beyond = Literal["ask", "deny", "park", "plan"]
@@ -76,8 +76,6 @@ Verdict = Allowed | Asks | Denied
 Given = Callable[[GrantKind, str], str]
 """Whether people allowed something: why, as `ToolStarted.allowed`, or the empty text."""
 
-_OF_PROCESSES: Final = frozenset({"poll", "kill"})
-"""What they do is done to processes that a call has started, which was weighed."""
 OPEN: Final = Law("workspace", "ask")
 """Of a goal of which nothing is set."""
 
@@ -160,7 +158,9 @@ def _looking(law: Law, has: Given, shell: Shell) -> Verdict:
         return _beyond(law, "not known to read only", None)
     others = [command for command in shell.commands if not reads_only(command)]
     ruled = [command for command in shell.commands if _asks_for(law.ask, command)]
-    left = list(dict.fromkeys([*others, *ruled]))
+    # Where a line may write, what is set in a repository may, too: of that, git runs programs.
+    heed = [command for command in shell.commands if others and name_of(command) == "git"]
+    left = list(dict.fromkeys([*others, *ruled, *heed]))
     if not left:
         return Allowed("rule", writes=False)
     why = "not known to read only" if others else _named(law.ask, ruled[0])

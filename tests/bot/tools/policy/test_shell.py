@@ -165,6 +165,46 @@ def test_whatever_is_more_than_simple_commands_is_not_plain(line: str) -> None:
         "ls 'a",
         "ls\r",
         "*",
+        "let 'a[$(rm x)]=1'",
+        "declare 'a[$(rm x)]=1'",
+        "export A=1",
+        "unset 'a[$(rm x)]'",
+        "[[ -v 'a[$(rm x)]' ]]",
+        "[ -v 'a[$(rm x)]' ]",
+        "test -v 'a[$(rm x)]'",
+        'test "$o" "$v"',
+        "(( 'a[$(rm x)]' ))",
+        "for ((i=a;i<1;i++)); do ls; done",
+        "read 'a[$(rm x)]' <<< 1",
+        "printf -v 'a[$(rm x)]' x",
+        "wait -n -p 'a[$(rm x)]'",
+        "v='a[$(rm x)]'; echo $((v))",
+        "v='$(rm x)'; echo \"${v@P}\"",
+        "v='a[$(rm x)]'; echo ${!v}",
+        "v='a[$(rm x)]'; echo ${w:v}",
+        "echo ${a[v]}",
+        "a[v]=1",
+        "PATH=.",
+        "PROMPT_COMMAND='rm x'",
+        "GIT_PAGER='rm x' git log",
+        "LD_PRELOAD=x ls",
+        "npm_config_shell=x npm test",
+        "git -c alias.z='!rm x' z",
+        "git -calias.z='!rm x' z",
+        "git --exec-path=. z",
+        "git -C . bisect run rm x",
+        "git rebase --exec 'rm x' HEAD",
+        "git submodule foreach 'rm x'",
+        "git $X",
+        "uv run rm x",
+        "npx rm",
+        "npm exec rm",
+        "poetry run rm",
+        "tar cf a b --checkpoint=1 --checkpoint-action=exec='rm x'",
+        "tar -I 'rm x' -cf a b",
+        "rsync -e 'rm x' a b:",
+        "sort --compress-program=rm x",
+        "rg --pre rm x",
     ],
 )
 def test_nobody_is_sure_of_a_line_in_which_a_command_may_hide(line: str) -> None:
@@ -193,6 +233,28 @@ def test_every_command_is_found_wherever_it_stands(line: str) -> None:
 
     assert "rm" in [command[0].text for command in shell.commands]
     assert shell.is_sure
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x=1; echo $x ${x} ${x:-y} ${x#y} ${x/a/b}",
+        "[ -f x ] && a=1 ls",
+        'test -n "$x"',
+        "printf '%s' \"$x\"",
+        "read -r x",
+        "uv sync",
+        "npm test",
+        "tar czf a.tgz b",
+        "git switch -c x",
+        "git commit -c HEAD",
+        "git --no-pager -C a log",
+        "make",
+        "rg --pretty x",
+    ],
+)
+def test_of_what_hides_nothing_one_can_be_sure(line: str) -> None:
+    assert read_line(line).is_sure
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,17 @@ def test_several_permissions_cover_a_line_together() -> None:
     assert bash("make && touch x", law, allowed) == Allowed("goal:d1,always:p1")
 
 
+def test_what_heeds_settings_of_the_workspace_does_not_write_by_the_permission_of_another() -> None:
+    law = Law("read_only", "ask")
+    make: tuple[GrantKind, str] = ("command", words("make"))
+    diff: tuple[GrantKind, str] = ("command", words("git", "diff"))
+
+    assert bash("git diff; make", law, has(make)) == Asks("not known to read only", diff)
+    assert isinstance(bash("cat a; make | tail -5", law, has(make)), Allowed)
+    assert isinstance(bash("git diff; make", law, has(make, diff)), Allowed)
+    assert bash("git diff", law) == Allowed("rule", writes=False)
+
+
 def test_a_permission_for_a_host_covers_no_tool_and_no_command() -> None:
     allowed = has(("host", "send"), ("tool", words("make")), ("host", "example.org"))
 
@@ -221,6 +232,30 @@ def test_what_is_denied_never_runs(command: str, profile: Profile) -> None:
     verdict = bash(command, law, has(("command", words("curl"))))
 
     assert verdict == Denied("denied: curl", "rule")
+
+
+@pytest.mark.parametrize(
+    ("command", "denied"),
+    [
+        ("git -C . push", True),
+        ("git --no-pager push -f", True),
+        ("git -C a log push", False),
+        ("git --no-pager log", False),
+    ],
+)
+def test_options_of_git_hide_no_subcommand(command: str, denied: bool) -> None:
+    verdict = bash(command, Law("full", "ask", deny=(("git", "push"),)))
+
+    assert isinstance(verdict, Denied) == denied
+
+
+@pytest.mark.parametrize("command", ["kubectl -n x delete y", "kubectl --now $X y"])
+def test_a_word_behind_options_may_be_the_one_that_is_meant(command: str) -> None:
+    law = Law("full", "ask", deny=(("kubectl", "delete"),))
+
+    assert bash(command, law) == Denied("may be kubectl delete", "rule")
+    assert bash("kubectl -n x get delete", law) == Denied("may be kubectl delete", "rule")
+    assert isinstance(bash("kubectl -n x get y", law), Allowed)
 
 
 @pytest.mark.parametrize("command", ["$X", "eval x", "sh -c x", "ls | xargs x"])
