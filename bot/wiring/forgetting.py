@@ -29,7 +29,7 @@ from bot.ports.sandbox import Sandbox
 from bot.settings import Settings
 from bot.wiring.holding import own_store
 from bot.wiring.names import names_of
-from bot.wiring.snapshots import KeptFolders, SnapshotTraces, open_snapshots
+from bot.wiring.snapshots import KeptFolders, SnapshotTraces, open_snapshots, scrubbing
 from scheduler.alarms import Alarms
 from scheduler.control import Request
 from scheduler.forgetting import SWEEP_S, TIDY_FIRST_S, TIDY_S, Forgetter, Parts
@@ -170,7 +170,7 @@ def forgetter_of(
         journal=store.journal,
         forgetting=store.forgetting,
         retention=store.retention,
-        scrub=store.scrub,
+        scrub=scrubbing(snapshots, store.checkpoints, store.scrub),
         workspaces=KeptFolders(workspaces, store.checkpoints),
         traces=(
             console,

@@ -19,7 +19,8 @@ from adapters.store.open import Store
 from bot.errors import BadInput, HeadwayError
 from bot.ports.attached import INBOX, folder_of
 from bot.ports.checkpoints import Checkpoints
-from bot.ports.forgetting import Step, Trail
+from bot.ports.forgetting import Scrub, Step, Trail
+from bot.ports.snapshots import EMPTY
 from bot.settings import Settings
 from scheduler.alarms import Alarms
 
@@ -142,8 +143,10 @@ class KeptFolders:
         self._workspaces, self._checkpoints = workspaces, checkpoints
 
     async def names(self) -> tuple[str, ...]:
-        """Of all that there are."""
-        return await self._workspaces.names()
+        """Of all that there are, and of those of which snapshots alone are left."""
+        kept = (await self._checkpoints.trees()).items()
+        left = {session for session, trees in kept if set(trees) - {EMPTY}}
+        return tuple(sorted({*await self._workspaces.names(), *left}))
 
     async def remove(self, name: str) -> None:
         """Remove one; its trees are swept later. Raises StoreUnusable."""
@@ -169,6 +172,16 @@ class SnapshotTraces:
             await self._checkpoints.let_go(sessions)
             await self._snapshots.sweep(await self._checkpoints.named(), older_s=0)
         return [Step("snapshot", count)] if count else []
+
+
+def scrubbing(snapshots: SnapshotFolder, checkpoints: Checkpoints, scrub: Scrub) -> Scrub:
+    """Leaves no free page of the database, and no snapshot that nothing names any more."""
+
+    async def scrubbed() -> None:
+        await scrub()
+        await snapshots.sweep(await checkpoints.named(), older_s=0)
+
+    return scrubbed
 
 
 def back_up_snapshots(settings: Settings, to: Path, told: Told) -> Iterator[Entry]:
