@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from bot.agent import prompts_rewind
 from bot.agent.filing import Filing
 from bot.agent.hands import Hands
 from bot.agent.record import Record
@@ -102,18 +101,19 @@ class Keeping:
             log.warning("Goal %s cannot be put back: %s", record.goal.id, error)
             return False
         if restored.failed:
-            paths = tuple(sorted(restored.failed))[:FAILED_TOLD]
             log.warning("Goal %s: not put back: %s", record.goal.id, restored.failed)
-            record.asides[record.goal.seq] = prompts_rewind.not_put_back(paths)
-        record.stage(WorkspaceRestored(tree))
         await self._take_over_tasks(kept.checkpoints)
+        paths = Content("\n".join(sorted(restored.failed)[:FAILED_TOLD]), "tool")
+        lacking = (paths,) if restored.failed else ()
+        done = WorkspaceRestored(tree, lacking=paths.hash if lacking else "")
+        record.stage(done, contents=lacking)
         await record.commit()
         return True
 
     async def _take_over_tasks(self, checkpoints: Checkpoints) -> None:
         """A copy begins with the list of tasks that there was at its point."""
-        goal = self._record.goal
-        if not goal.forks or goal.turn > 1 or goal.tasks_open or goal.tasks_done:
+        goal, was_put_back = self._record.goal, self._record.transcript.own.was_put_back
+        if not goal.forks or was_put_back or goal.tasks_open or goal.tasks_done:
             return
         tasks = await checkpoints.tasks(goal.forks, goal.fork_seq)
         if tasks:

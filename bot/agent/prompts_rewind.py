@@ -32,12 +32,9 @@ def objective_since(who: str) -> str:
     return f"[The objective was changed by {who} after this point; that is taken back. It was:]"
 
 
-def not_put_back(paths: tuple[str, ...]) -> str:
-    """What is told of files that could not be put back."""
-    return (
-        "[Automatic] These could not be put back as they were, so look at them first: "
-        + ", ".join(paths)
-    )
+def not_put_back() -> str:
+    """What stands before the paths of files that could not be put back."""
+    return "[Automatic] These could not be put back as they were, so look at them first:"
 
 
 def copy_of() -> str:

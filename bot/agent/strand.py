@@ -72,6 +72,8 @@ class Strand:
         self.has_progress = False
         self.may_have_changed = False
         """The workspace, since the last turn that ended."""
+        self.was_put_back = False
+        """Its workspace was made what it had been at a point, or is to be, once at least."""
         self.wrap_up_calls = 0
         self.is_distilled = False
         """The newest objective's acceptance criteria are there."""
@@ -140,8 +142,10 @@ class Strand:
                 self.has_progress = True
             case Compacted():
                 self._compact(event, seq)
-            case WorkspaceRestored():
-                self.may_have_changed = True
+            case WorkspaceRestored(lacking=lacking):
+                self.may_have_changed = self.was_put_back = True
+                if lacking:
+                    self.pieces.append(Said(seq, prompts_rewind.not_put_back(), lacking))
             case _:
                 pass
 
@@ -162,7 +166,7 @@ class Strand:
 
     def goes_on(self, cut: Cut) -> None:
         """It was put back to what was fed so far; its row is the one that it had meanwhile."""
-        self.row = dict(cut.row)
+        self.row, self.was_put_back = dict(cut.row), True
         self._notes += cut.told
 
     def take(self) -> list[Piece]:

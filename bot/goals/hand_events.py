@@ -50,7 +50,11 @@ class Rewound:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceRestored:
-    """The workspace holds what `Goal.restore` names."""
+    """The workspace holds what `Goal.restore` names.
+
+    `lacking`: content hash of the paths that could not be put back as they were; empty: none.
+    """
 
     tree: str
     at: float = 0.0
+    lacking: str = ""

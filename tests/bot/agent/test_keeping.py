@@ -1,5 +1,6 @@
 """The workspace of a turn: kept at its end, put back before its first step."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from bot.goals.machine import Entry
 from bot.ports.journal import Line, Task
 from bot.ports.snapshots import EMPTY
 from tests.bot.agent.ruled import ruled
-from tests.bot.agent.world import World, said
+from tests.bot.agent.world import World, once, said
 from tests.doubles.model import ScriptedModel, calls, says
 from tests.doubles.snapshots import MemorySnapshots
 
@@ -297,14 +298,8 @@ async def test_files_for_people_are_known_by_each_version_and_are_progress() -> 
     assert [end.progress for end in ends] == [True, False, True]
 
 
-async def test_a_copy_begins_with_the_files_and_the_tasks_of_its_point() -> None:
-    planned = {"tasks": [{"title": "Look", "state": "doing"}]}
-    seen: list[dict[str, str]] = []
-    world, _ = world_of(
-        calls("plan", planned, id="p1"), WRITES, says("One."), says("Copied."), seen=seen
-    )
-    await world.opens("Write it.")
-    await world.runs()
+async def _copied(world: World) -> str:
+    """A copy of g1 at its first point, in a thread of its own; returns the first one's session."""
     [point] = await points(world)
     parent = world.session
     await world.happens(e.Paused(world.person))
@@ -317,6 +312,18 @@ async def test_a_copy_begins_with_the_files_and_the_tasks_of_its_point() -> None
     )  # fmt: skip
     await world.journal.open(opened, ())
     world.session = thread.session
+    return parent
+
+
+async def test_a_copy_begins_with_the_files_and_the_tasks_of_its_point() -> None:
+    planned = {"tasks": [{"title": "Look", "state": "doing"}]}
+    seen: list[dict[str, str]] = []
+    world, _ = world_of(
+        calls("plan", planned, id="p1"), WRITES, says("One."), says("Copied."), seen=seen
+    )
+    await world.opens("Write it.")
+    await world.runs()
+    parent = await _copied(world)
 
     goal = await world.runs("g2")
 
@@ -326,3 +333,53 @@ async def test_a_copy_begins_with_the_files_and_the_tasks_of_its_point() -> None
     assert "One." in said(world.model.requests[-1])
     assert "a copy of the one above" in said(world.model.requests[-1])
     assert world.sandbox.workspaces[parent] == {"drafts/a.txt": "one"}
+
+
+async def test_a_copy_whose_first_turn_had_no_tools_gets_its_tasks_with_its_files() -> None:
+    planned = {"tasks": [{"title": "Look", "state": "doing"}]}
+    world, _ = world_of(
+        calls("plan", planned, id="p1"), WRITES, says("One."), says("No tools."), says("Copied.")
+    )
+    await world.opens("Write it.")
+    await world.runs()
+    await _copied(world)
+    sandbox, world.sandbox = world.sandbox, None
+    world.start_anew()
+    goal = await world.runs("g2")
+    assert goal.restore
+    world.sandbox = sandbox
+    world.start_anew()
+    await world.happens(e.Stopped(world.person), e.Resumed(world.person), goal="g2")
+
+    goal = await world.runs("g2")
+
+    assert (goal.turn, goal.restore, goal.tasks_open) == (2, "", 1)
+    assert await world.store.journal.tasks("g2") == (Task("Look", "doing"),)
+
+
+async def test_what_could_not_be_put_back_is_told_after_a_kill_too() -> None:
+    world, snapshots = world_of(WRITES, says("Done."), says("I look."))
+    await world.opens("Write it.")
+    await world.runs()
+    restore = snapshots.restore
+
+    async def lacks(session: Any, tree: str) -> Any:
+        return replace(await restore(session, tree), failed={"drafts/b.txt": "no space left"})
+
+    snapshots.restore = lacks  # type: ignore[method-assign]
+    await rewound(world, 1)
+    world.journal.after = once(lambda unit: _die(), e.WorkspaceRestored)
+    with pytest.raises(asyncio.CancelledError):
+        await world.runs()
+    world.start_anew()
+
+    await world.runs()
+
+    told = said(world.model.requests[-1])
+    assert "could not be put back as they were" in told
+    assert "drafts/b.txt" in told
+    await world.checks()
+
+
+def _die() -> None:
+    raise asyncio.CancelledError
