@@ -110,7 +110,9 @@ def _named_in(table: Table) -> Any:
     return queries.set_in(table, "room").where(table.c.room == bindparam("of_room"))
 
 
-_NAMED: Final = tuple(map(_named_in, (_I, queries.RESERVATION, _T["schedule"], _T["watch"])))
+_NAMED: Final = tuple(
+    map(_named_in, (_I, queries.RESERVATION, _T["schedule"], _T["watch"], _T["form_link"]))
+)
 """Tables whose rows name their room and have nothing like it in the other one."""
 
 

@@ -1,5 +1,7 @@
 """What every keeper of rooms' secrets and of their forms does."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.errors import IllegalMove
@@ -125,6 +127,17 @@ class SecretUsesContract:
 
         assert await bed.secret_uses.link("hash") is None
         assert not await bed.secret_uses.keep(HERE, TOKEN, Value("v" * 8, link="hash"), by="p1")
+        assert await bed.secret_uses.of(HERE) == ()
+
+    async def test_a_replaced_room_takes_its_values_and_open_forms_along(self, bed: Bed) -> None:
+        await bed.secret_uses.keep(HERE, TOKEN, FIRST, by="p1")
+        form = await self._form(bed)
+        await bed.secret_uses.open_link("hash", form)
+
+        await bed.rooms.move(HERE, THERE.room, lambda goal: "")
+
+        assert await bed.secret_uses.link("hash") == replace(form, room=THERE)
+        assert [one.secret.name for one in await bed.secret_uses.of(THERE)] == ["TOKEN"]
         assert await bed.secret_uses.of(HERE) == ()
 
     async def test_where_somebody_speaks_is_known(self, bed: Bed) -> None:

@@ -77,6 +77,13 @@ class MemorySecretUses:
         found = self.links.get(link_hash)
         return found if found is not None and found.expires_at > self._clock.now() else None
 
+    def move(self, old: Place, new: Place) -> None:
+        """A room was replaced."""
+        self.rows[_name(new)] = {**self.rows.pop(_name(old), {}), **self.rows.get(_name(new), {})}
+        for hash, link in self.links.items():
+            if _name(link.room) == _name(old):
+                self.links[hash] = replace(link, room=new)
+
     async def rooms_of(self, person: str) -> tuple[Place, ...]:
         """Where they spoke."""
         rows = self._store.rows

@@ -104,6 +104,7 @@ def _begin_anew(store: "MemoryStore", row: Any) -> None:
 
 def _move_rights(store: "MemoryStore", old: Place, new: Place) -> None:
     store.mcp_servers.move(old, new)
+    store.secret_uses.move(old, new)
     kept, names = store.people.rows, [(one.network, one.workspace, one.room) for one in (old, new)]
     text = kept.settings.get(names[1], "{}")
     known = read_kept(text)
