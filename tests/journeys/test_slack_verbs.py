@@ -51,6 +51,8 @@ def _typed() -> list[str]:
     """Every verb that is served, as help shows it, without one that begins a goal."""
     names = [verb.name for verb in served() if verb.name not in BEGINNING]
     ordered = [*(name for name in names if name not in LAST), *LAST]
+    # What a command was told is not told again within two seconds, and `accept` is told the same.
+    ordered.sort(key=lambda name: name != "decline")
     verbs = {verb.name: verb for verb in served()}
     shown = {name: example(verbs[name], Texts()).replace("G12", "G1") for name in ordered}
     # Once is a question; what is held is let go by the next one.
