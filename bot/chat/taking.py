@@ -13,10 +13,12 @@ from bot.chat.commands import Commands
 from bot.chat.desk import Desk, Told
 from bot.chat.facts import Facts
 from bot.chat.heard import Heard
+from bot.chat.held import held_among
 from bot.chat.offers import Answer, words_of
 from bot.chat.rights import Act, may
+from bot.errors import Refused
 from bot.goals.events import DecisionAnswered
-from bot.goals.goal import Goal
+from bot.goals.goal import Decision, Goal, State
 from bot.ports.journal import Content
 
 
@@ -33,6 +35,9 @@ class TakingAnswers:
         assert decision is not None
         if not await self._commands.may(heard, answers.act_of(decision), goal):
             return
+        if await self._is_past(heard, goal, decision):
+            # The goal is told so by the clock: at once, or once its process is back.
+            raise Refused(f"Decision {decision.id} has expired.", code="too_late")
         if answer.scope == "always" and not may(Act.MEMORY, heard.roles, room=heard.room):
             text = self._desk.manner.texts("said.may_not.always", number=decision.number)
             await self._commands.complain(heard, text)
@@ -47,6 +52,13 @@ class TakingAnswers:
             edits=answer.edits,
         )
         await self._commands.commit(heard, goal, answered, contents=(content,))
+
+    async def _is_past(self, heard: Heard, goal: Goal, decision: Decision) -> bool:
+        """Whether an approval's time was over when this was said, though nothing has told the goal yet."""
+        runs = decision.kind == "approval" and goal.state is State.DECIDING
+        if not runs or heard.message.at <= decision.expires_at:
+            return False
+        return not await held_among(self._desk.holds, [goal])
 
     async def lacks(self, heard: Heard, goal: Goal, text: str, facts: Facts) -> bool:
         """Whether it is an exact word that this card does not take: who said it is told why.
