@@ -212,7 +212,7 @@ class Draws:
         right: Any = "budget" if self.goal.crossed else "done"
         hows = ["done", "stopped", "failed", "budget", "died"]
         how = right if self._is() else self.draw(st.sampled_from(hows))
-        flags = {name: not self._is(0.8) for name in ("compacted", "progress")}
+        flags: Any = {name: not self._is(0.8) for name in ("compacted", "progress")}
         return TurnEnded(how, self.draw(TEXTS), "refusal", active_s=1.0, **flags)
 
     def GatesRan(self) -> GatesRan:  # noqa: N802
