@@ -6,6 +6,7 @@ from typing import Final
 
 from bot.chat.desk import Desk
 from bot.chat.heard import aimed_id_in, goal_id_in
+from bot.chat.rights import Act, may
 from bot.goals.goal import Goal
 from bot.ports.attached import edited
 from bot.ports.chat import Incoming, Place
@@ -23,6 +24,8 @@ class Aimed:
     """Person id, or `OURS`; empty where only the network knows it."""
     is_kept: bool = False
     """The store has the whole of it: it can be read again by its id."""
+    is_wanted: bool = False
+    """Whoever said it may start goals themselves: what it asks for beside the work counts."""
 
 
 async def aimed(desk: Desk, message: Incoming, text: str = "") -> Aimed | None:
@@ -36,11 +39,12 @@ async def aimed(desk: Desk, message: Incoming, text: str = "") -> Aimed | None:
     if ours is not None:
         there = await desk.journal.contents(ours.session, (ours.content,))
         said = there.get(ours.content, "")
-        if ours.kind == "root" and ours.goal:
+        is_root = ours.kind == "root" and bool(ours.goal)
+        if is_root:
             # Who aims at the first message of a thread means what it is about.
             said = await desk.objective(await desk.journal.goal(ours.goal))
         if said.strip():
-            return Aimed(said, OURS, is_kept=True)
+            return Aimed(said, OURS, is_kept=True, is_wanted=is_root)
     target = await desk.doors.heeded(of)
     if target is not None:
         said = text or target.message.text
@@ -48,7 +52,9 @@ async def aimed(desk: Desk, message: Incoming, text: str = "") -> Aimed | None:
             said = edited(said, target.message)
         author = await desk.rooms.person(place.network, target.message.speaker)
         is_kept = said == target.message.text
-        return Aimed(said, author, is_kept=is_kept) if said.strip() else None
+        roles = await desk.allow_list.roles(place, target.message.speaker)
+        is_wanted = may(Act.START, roles, room=desk.allow_list.settings(place))
+        return Aimed(said, author, is_kept=is_kept, is_wanted=is_wanted) if said.strip() else None
     return Aimed(text) if text.strip() else None
 
 

@@ -17,6 +17,7 @@ from bot.chat.parse import wanted
 from bot.chat.rights import Act
 from bot.goals.goal import Goal
 from bot.goals.money import Budget
+from bot.goals.objective_lines import without_checks
 from bot.ports.attached import keeping
 from bot.ports.chat import Incoming, Place
 from bot.ports.journal import Content
@@ -100,7 +101,8 @@ class Aiming:
         if found is None:
             return None
         of = "" if found.author == OURS else heard.message.reply_to
-        return Content(found.text, found.author or heard.person, of)
+        text = found.text if found.is_wanted else without_checks(found.text)
+        return Content(text, found.author or heard.person, of)
 
     async def _free_name(self, message: Incoming) -> str | None:
         """The id of the goal that aiming opens; None where the message has opened one."""

@@ -26,6 +26,11 @@ def checks_in(objective: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(fit))[:CHECKS_MOST]
 
 
+def without_checks(text: str) -> str:
+    """What is said by somebody who may set no checks: its check lines are quoted, and are none."""
+    return _CHECK.sub(lambda found: f"> {found[0]}", text)
+
+
 def repository_in(objective: str) -> str:
     """The repository that it starts from, as its first such line has it; empty where none does."""
     found = _REPOSITORY.search(objective)
