@@ -282,6 +282,31 @@ async def test_a_word_for_a_card_that_nobody_answered_in_time_is_told_and_not_sa
     assert (await bench.goal(thread)).messages == goal.messages
 
 
+@pytest.mark.parametrize("words", ["approve", "approve always 1", "deny: it is full"])
+async def test_a_word_that_is_said_after_its_time_answers_nothing_though_no_timer_has_run_yet(
+    bench: Bench, words: str
+) -> None:
+    thread, goal = await call(bench)
+    assert goal.decision is not None
+    bench.clock.move(goal.decision.expires_at - bench.clock.now() + 1)
+
+    await bench.say(words, thread)
+
+    assert await bench.goal(thread) == goal
+    assert bench.last(thread).startswith("Too late")
+
+
+async def test_the_clock_of_a_card_stands_while_the_goal_rests(bench: Bench) -> None:
+    thread, goal = await call(bench)
+    await bench.say("pause", thread)
+    assert goal.decision is not None
+    bench.clock.move(goal.decision.expires_at - bench.clock.now() + 1)
+
+    await bench.say("approve", thread)
+
+    assert (await answer_of(bench, goal)).accepted
+
+
 async def test_a_word_with_the_number_of_a_closed_card_answers_no_other_one(bench: Bench) -> None:
     await approver(bench)
     thread, goal = await call(bench)
