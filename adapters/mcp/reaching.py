@@ -14,14 +14,15 @@ from urllib.parse import urlsplit
 from adapters.mcp.addresses import Addresses
 from adapters.mcp.losses import Lost
 from bot.hosts import host_name, is_covered
+from bot.ports.chat import Place
 from bot.ports.mcp_servers import McpServer
 from bot.ports.programs import Programs
 
 if TYPE_CHECKING:
     from adapters.mcp.peer import Peer
 
-SecretOf = Callable[[str], Awaitable[tuple[str, tuple[str, ...]] | None]]
-"""The value of a named secret with its hosts, or None."""
+SecretOf = Callable[[Place, str, str], Awaitable[tuple[str, tuple[str, ...]] | None]]
+"""The value of a secret with its hosts, by the room, the name, and who has named it; or None."""
 
 
 class Reaching:
@@ -50,9 +51,9 @@ class Reaching:
     async def _headers(self, server: McpServer) -> dict[str, str]:
         how = server.how
         host, port, is_sealed = where(how.url)
-        kept = await self._secret_of(how.secret)
+        kept = await self._secret_of(server.room, how.secret, server.set_by)
         if kept is None:
-            raise Lost(f"there is no secret {how.secret}: an admin keeps it first")
+            raise Lost(f"the room has no secret {how.secret}: an admin keeps it first")
         value, hosts = kept
         if not is_covered(hosts, host, port):
             raise Lost(f"the secret {how.secret} is not bound to {host}")

@@ -54,9 +54,9 @@ class McpToolbox:
                 servers = ()
         return McpKit(goal.session, servers, self._pool, self._redacted)
 
-    async def look(self, room: Place, name: str, how: How) -> Listing:
+    async def look(self, room: Place, name: str, how: How, *, by: str = "") -> Listing:
         """As in the port Looking."""
-        server = McpServer(room, name, how)
+        server = McpServer(room, name, how, set_by=by)
         try:
             peer = await self._pool.reach(f"look.{room.network}.{name}", server)
             await peer.begin()

@@ -26,8 +26,8 @@ from bot.tools import git_fetch, git_push, review
 from bot.tools.tool import Tool
 from bot.tools.toolbox import Asking
 
-Credentials = Callable[[Repository], Awaitable[Credential | None]]
-"""What a repository's server is told. Raises BadInput: it has one that cannot be used for it."""
+Credentials = Callable[[Place, Repository], Awaitable[Credential | None]]
+"""What the server of a room's repository is told. Raises BadInput: it has one that cannot be used for it."""
 
 DIFF_CHARS: Final = 200_000
 TOOLS: Final = (git_fetch.TOOL, git_push.TOOL, review.TOOL)
@@ -54,13 +54,13 @@ class Projects:
     async def open(self, goal: Goal, place: Place, *, read_only: bool) -> "ProjectKit":
         """As in the port."""
         if read_only or goal.kind != "goal" or self.sandbox is None:
-            return ProjectKit(self, goal, "", None)
+            return ProjectKit(self, goal, place, "", None)
         try:
             name, repository = await self.of(goal, place)
         except HeadwayError:
             # The store says so itself, at the turn's next step.
             name, repository = "", None
-        return ProjectKit(self, goal, name, repository)
+        return ProjectKit(self, goal, place, name, repository)
 
     async def of(self, goal: Goal, place: Place) -> tuple[str, Repository | None]:
         """The repository that the goal's objective names, and what its room has under that name."""
@@ -97,10 +97,15 @@ class ProjectKit:
     """Port Kit: one repository of one goal."""
 
     def __init__(
-        self, projects: Projects, goal: Goal, name: str, repository: Repository | None
+        self,
+        projects: Projects,
+        goal: Goal,
+        place: Place,
+        name: str,
+        repository: Repository | None,
     ) -> None:
         """`name`: as the objective has it; empty: the goal starts from none, and has no such tools."""
-        self._projects, self._goal = projects, goal
+        self._projects, self._goal, self._place = projects, goal, place
         self._name, self._repository = name, repository
 
     @property
@@ -142,7 +147,7 @@ class ProjectKit:
 
     async def _fetch(self, args: Mapping[str, Any]) -> Outcome:
         projects, repository = self._projects, self._found()
-        credential = await projects.credentials(repository)
+        credential = await projects.credentials(self._place, repository)
         head = await projects.mirrors.fetch(repository, credential, args.get("branch", ""))
         async with projects.checkout(self._goal, repository) as checkout:
             have = await checkout.have(head.branch)
@@ -156,7 +161,7 @@ class ProjectKit:
         projects, repository = self._projects, self._found()
         commit, branch = args["commit"], self._branch(args)
         await projects.bring(self._goal, repository, commit)
-        credential = await projects.credentials(repository)
+        credential = await projects.credentials(self._place, repository)
         is_new = await projects.mirrors.push(self._goal.id, repository, credential, commit, branch)
         did = "Pushed" if is_new else "It was there already:"
         return Outcome(True, f"{did} {commit} to {branch} of {repository.name}.", changed=is_new)

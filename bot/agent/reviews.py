@@ -58,18 +58,19 @@ class Reviews:
 
     async def _carried_out(self, goal: Goal, review: Decision) -> tuple[bool, str]:
         try:
-            name, repository = await self._projects.of(goal, await self._homes.home(goal.session))
+            place = await self._homes.home(goal.session)
+            name, repository = await self._projects.of(goal, place)
             if repository is None:
                 raise BadInput(f"The room has no repository {name!r} any more.")
             if review.accepted:
-                return True, await self._apply(goal, repository, review.call)
+                return True, await self._apply(goal, place, repository, review.call)
             return True, await self._discard(goal, repository, review.call)
         except (BadInput, NoSandbox) as error:
             return False, prompts_checks.not_carried_out(review.accepted, str(error))
 
-    async def _apply(self, goal: Goal, repository: Repository, commit: str) -> str:
+    async def _apply(self, goal: Goal, place: Place, repository: Repository, commit: str) -> str:
         projects, branch = self._projects, own_branch(goal.number)
-        credential = await projects.credentials(repository)
+        credential = await projects.credentials(place, repository)
         await projects.mirrors.push(goal.id, repository, credential, commit, branch)
         try:
             async with projects.checkout(goal, repository) as checkout:

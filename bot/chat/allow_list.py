@@ -141,6 +141,10 @@ class AllowList:
         everywhere = Place(place.network, place.workspace, "")
         return "admin" in await self.roles(everywhere, who)
 
+    async def is_chief_by_id(self, place: Place, person: str) -> bool:
+        """The same of a person whose id is known."""
+        return await self.is_chief(place, await self._who(person))
+
     async def lost(self, goal: Goal) -> Lost:
         """Why a goal's owner may have no goals there any more, or None where they may."""
         place = await self.home(goal.session)

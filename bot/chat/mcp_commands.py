@@ -9,6 +9,7 @@ Rule 2: a server is looked at before it is kept or taken: what is kept is what i
 from bot.chat.desk import Desk
 from bot.chat.heard import Heard
 from bot.chat.mcp_words import McpWords, listed, shown, taken
+from bot.chat.secret_lending import refuse_foreign
 from bot.errors import BadInput, Refused
 from bot.ports.chat import Place
 from bot.ports.mcp_servers import (
@@ -63,7 +64,7 @@ class McpCommands:
         is_there = any(one.name == words.name for one in known)
         if len(known) >= SERVERS_MOST and not is_there:
             raise BadInput(texts("bad.mcp.many", most=SERVERS_MOST))
-        listing = await self._looked(place, words.name, words.how)
+        listing = await self._looked(heard, place, words.name, words.how)
         told = texts(
             "said.mcp.added",
             name=words.name,
@@ -78,7 +79,7 @@ class McpCommands:
         texts = self._desk.manner.texts
         if name not in known:
             raise BadInput(texts("bad.mcp.unknown", name=_named(name)))
-        listing = await self._looked(place, name, known[name].how)
+        listing = await self._looked(heard, place, name, known[name].how)
         told = texts("said.mcp.taken", name=name, by=heard.message.speaker.name)
         await self._keep(heard, place, name, known[name].how, listing, told, known[name].tools)
 
@@ -104,11 +105,12 @@ class McpCommands:
         if not await servers.remove(place, name, await self._told(heard, place, told)):
             raise BadInput(texts("bad.mcp.unknown", name=_named(name)))
 
-    async def _looked(self, place: Place, name: str, how: How) -> Listing:
+    async def _looked(self, heard: Heard, place: Place, name: str, how: How) -> Listing:
         _, looking = self._kept()
         texts = self._desk.manner.texts
+        await refuse_foreign(self._desk, heard, place, how.secret)
         try:
-            listing = await looking.look(place, name, how)
+            listing = await looking.look(place, name, how, by=heard.person)
         except BadInput as error:
             why = one_line(str(error), WHY_CHARS).rstrip(".")
             raise BadInput(texts("bad.mcp.look", name=name, why=why)) from error

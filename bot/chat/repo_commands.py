@@ -10,6 +10,7 @@ from dataclasses import replace
 from bot.chat.desk import Desk
 from bot.chat.heard import Heard
 from bot.chat.repo_words import RepoWords, listed
+from bot.chat.secret_lending import refuse_foreign
 from bot.errors import BadInput, Refused
 from bot.goals.objective_lines import repository_in
 from bot.ports.chat import Place
@@ -53,6 +54,7 @@ class RepoCommands:
         is_there = any(one.name == repository.name for one in known)
         if len(known) >= MOST and not is_there:
             raise BadInput(texts("bad.repo.many", most=MOST))
+        await refuse_foreign(self._desk, heard, place, repository.secret)
         key = "said.repo.changed" if is_there else "said.repo.added"
         shown = {"name": repository.name, "url": repository.url}
         told = texts(key, by=heard.message.speaker.name, **shown)

@@ -68,6 +68,8 @@ def read_secret(text: str) -> SecretWords | None:
             return SecretWords("remove", words[1]) if NAME.fullmatch(words[1]) else None
         case ["remove" | "list", *_]:
             return None
+        case _:
+            pass
     parts = _NAMED.fullmatch(text.strip())
     return None if parts is None else _kept(parts[1], _BRACKETS.sub("[]", parts[2]).split())
 

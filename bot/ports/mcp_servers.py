@@ -76,8 +76,10 @@ class McpServers(Protocol):
 class Looking(Protocol):
     """Looks at a server."""
 
-    async def look(self, room: Place, name: str, how: How) -> Listing:
+    async def look(self, room: Place, name: str, how: How, *, by: str = "") -> Listing:
         """What it offers now, within a bounded time; the server is ended after it.
+
+        `by`: the person who names its secret.
 
         Raises:
             BadInput: it cannot be reached or is no such server, and why.

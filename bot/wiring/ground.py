@@ -31,6 +31,7 @@ from bot.wiring.keys import sealing_of
 from bot.wiring.mcp import open_mcp
 from bot.wiring.names import Names, names_of, take_over
 from bot.wiring.operations import Watches, build_watches
+from bot.wiring.room_secrets import RoomSecrets
 from bot.wiring.sandbox import Built, discreet_sandbox, open_sandbox
 from bot.wiring.secrets import KnownInstalls, KnownSecrets, learn_stored
 from bot.wiring.snapshots import open_snapshots
@@ -85,6 +86,8 @@ class Ground:
     """The proxy between sandboxes and the network; None where there is none."""
     mcp: McpToolbox
     """The tools of rooms' MCP servers."""
+    lent: RoomSecrets
+    """The secrets that rooms' repositories and servers name."""
 
 
 async def open_ground(stack: AsyncExitStack, settings: Settings, around: Around) -> Ground:
@@ -107,7 +110,8 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, around: Around)
     stack.callback(learning.cancel)
     confined = await open_sandbox(stack, settings)
     gateway = await open_gateway(stack, settings, store.secrets)
-    mcp = await open_mcp(stack, settings, store, redactor.text)
+    lent = RoomSecrets(store.secrets, store.secret_uses)
+    mcp = await open_mcp(stack, settings, store, redactor.text, lent)
     return Ground(
         settings=settings,
         around=around,
@@ -128,6 +132,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, around: Around)
         snapshots=open_snapshots(settings),
         gateway=gateway,
         mcp=mcp,
+        lent=lent,
     )
 
 

@@ -14,15 +14,19 @@ from adapters.mcp.toolbox import McpToolbox
 from adapters.sandbox.programs import WalledPrograms
 from adapters.store.open import Store
 from bot.hosts import vouched
-from bot.ports.secrets import Secrets
 from bot.settings import Settings
+from bot.wiring.room_secrets import RoomSecrets
 
 FOLDER: Final = "mcp"
 """In the state folder: the folders of programs that run."""
 
 
 async def open_mcp(
-    stack: AsyncExitStack, settings: Settings, store: Store, redacted: Callable[[str], str]
+    stack: AsyncExitStack,
+    settings: Settings,
+    store: Store,
+    redacted: Callable[[str], str],
+    lent: RoomSecrets,
 ) -> McpToolbox:
     """The tools of rooms' servers. Nothing is started, and nothing loaded, until one is called."""
     programs = WalledPrograms(
@@ -33,7 +37,7 @@ async def open_mcp(
     )
     await programs.sweep()
     addresses = Addresses(vouched(settings.private_hosts), why_none)
-    reach = Reaching(programs, addresses, _SecretOf(store.secrets))
+    reach = Reaching(programs, addresses, lent)
     box = McpToolbox(store.mcp_servers, Pool(reach), redacted=redacted)
     stack.push_async_callback(box.close)
     return box
@@ -42,16 +46,3 @@ async def open_mcp(
 def folder_of(settings: Settings) -> Path:
     """Where programs have their folders."""
     return settings.state_dir / FOLDER
-
-
-class _SecretOf:
-    """The value of a secret that people gave, with the hosts that it is bound to."""
-
-    def __init__(self, secrets: Secrets) -> None:
-        self._secrets = secrets
-
-    async def __call__(self, name: str) -> tuple[str, tuple[str, ...]] | None:
-        for named in await self._secrets.names():
-            if (named.kind, named.name) == ("secret", name):
-                return await self._secrets.get("secret", name), named.hosts
-        return None

@@ -18,11 +18,12 @@ from adapters.git.shed import Shed
 from bot.agent.projects import Projects
 from bot.errors import BadInput
 from bot.hosts import HostRule, is_covered, vouched
+from bot.ports.chat import Place
 from bot.ports.mirrors import Credential
 from bot.ports.repositories import Repository
 from bot.ports.repository_urls import RepositoryUrl, read_url
-from bot.ports.secrets import Secrets
 from bot.wiring.ground import Ground
+from bot.wiring.room_secrets import RoomSecrets
 
 FOLDER: Final = "repositories"
 """In the state folder."""
@@ -62,23 +63,25 @@ class Locating:
 class Credentials:
     """The secrets that repositories name."""
 
-    secrets: Secrets
+    lent: RoomSecrets
 
-    async def __call__(self, repository: Repository) -> Credential | None:
+    async def __call__(self, room: Place, repository: Repository) -> Credential | None:
         """What its server is told. Raises BadInput: its secret is gone, or bound to other hosts."""
         name, url = repository.secret, read_url(repository.url)
         if not name:
             return None
-        named = {one.name: one for one in await self.secrets.names() if one.kind == "secret"}
-        if name not in named:
+        kept = await self.lent(room, name, repository.by)
+        if kept is None:
             raise BadInput(
-                f"There is no secret {name}, which {repository.name} names. Set it first."
+                f"The room has no secret {name}, which {repository.name} names. An admin sets it, or names "
+                "another one, first."
             )
-        if not is_covered(named[name].hosts, url.host, url.port):
+        value, hosts = kept
+        if not is_covered(hosts, url.host, url.port):
             raise BadInput(
                 f"The secret {name} is not bound to {url.entry}. Set it again with that host."
             )
-        user, _, password = (await self.secrets.get("secret", name)).rpartition(":")
+        user, _, password = value.rpartition(":")
         return Credential(user, password)
 
 
@@ -99,7 +102,7 @@ def build_projects(ground: Ground) -> Projects:
         ground.sandbox,
         GitMirrors(shed, git, locate, most_mb=most_mb),
         store.repositories,
-        Credentials(store.secrets),
+        Credentials(ground.lent),
         store.journal,
         most_mb=most_mb,
     )

@@ -83,6 +83,7 @@ async def build_work(ground: Ground) -> Work:
     console = ConsoleChat(settings.state_dir, clock, names.console, written_down(ground), shelf)
     connected = connect(ground)
     allow_list = await open_allow_list(settings, names, store, connected.members)
+    ground.lent.is_chief = allow_list.is_chief_by_id
     for allowed in connected.allowed:
         allowed(allow_list)
     report_idle(allow_list.register, names.networks)

@@ -80,6 +80,10 @@ SECRETS: Final[Mapping[str, str]] = {
         "A secret of that name is kept for others. Take another name; whoever is an admin everywhere may "
         "give it to this room, too."
     ),
+    "refused.secret_not_here": (
+        "`{name}` is no secret of this room's. `secret {name} HOST ...` keeps one for it; whoever is an admin "
+        "everywhere may name one of others."
+    ),
     "refused.secret_bound": (
         "That secret is bound to {hosts}, for others, too. Say `secret {name}` to use it so, or take another "
         "name."

@@ -97,7 +97,7 @@ class Bed:
         finally:
             await kit.close()
 
-    async def _secret(self, name: str) -> tuple[str, tuple[str, ...]] | None:
+    async def _secret(self, room: Place, name: str, by: str) -> tuple[str, tuple[str, ...]] | None:
         return self.secrets.get(name)
 
 

@@ -58,7 +58,7 @@ async def test_what_is_no_such_server_says_so(vouching: Bed, port: int) -> None:
 @pytest.mark.parametrize(
     ("secret", "why"),
     [
-        (None, "there is no secret"),
+        (None, "the room has no secret"),
         (("v", ("api.example.org",)), "not bound"),
     ],
 )

@@ -89,7 +89,7 @@ async def scene(tmp_path: Path, server: GitServer) -> AsyncIterator[Scene]:
     )
     asked: list[str] = []
 
-    async def credentials(repository: Repository) -> Credential | None:
+    async def credentials(room: Place, repository: Repository) -> Credential | None:
         asked.append(repository.secret)
         return Credential(server.user, server.password)
 

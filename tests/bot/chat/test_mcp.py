@@ -24,7 +24,7 @@ class Looking:
         self.listing = listing
         self.looked: list[How] = []
 
-    async def look(self, room: Place, name: str, how: How) -> Listing:
+    async def look(self, room: Place, name: str, how: How, *, by: str = "") -> Listing:
         self.looked.append(how)
         if isinstance(self.listing, BadInput):
             raise self.listing

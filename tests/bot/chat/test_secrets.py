@@ -13,6 +13,7 @@ from bot.chat.windows import PersonalWindows
 from bot.errors import BadInput, Refused
 from bot.ports.chat import Incoming, Place, Speaker
 from bot.ports.gateway import InUse
+from bot.ports.mcp_servers import How, Listing, TakenTool
 from bot.ports.people import Entry, Subject
 from bot.ports.plain import plain
 from bot.ports.secret_uses import Use, Value
@@ -222,6 +223,52 @@ async def test_one_of_others_is_given_by_who_is_an_admin_everywhere(
     assert "is kept for others" in wrong["value"]
     assert "is bound to api.example.org" in bound
     assert await bench.uses() == [InUse("SHARED", ("api.example.org",), "SHARED")]
+
+
+class Looking:
+    """Looks at nothing, and keeps who asked."""
+
+    def __init__(self) -> None:
+        self.by: list[str] = []
+
+    async def look(self, room: Place, name: str, how: How, *, by: str = "") -> Listing:
+        self.by.append(by)
+        return Listing((TakenTool("t", "mcp_x_t", "d", {}),), "d" * 64)
+
+
+@pytest.mark.parametrize(
+    "words", ["repo add https://github.com/a/b secret ", "mcp add x https://github.com/mcp secret "]
+)
+async def test_an_admin_of_a_room_names_no_secret_of_others(slack: SlackNet, words: str) -> None:
+    store, looking = slack.store, Looking()
+    slack.desk = replace(
+        slack.desk, repositories=store.repositories, mcp_servers=store.mcp_servers, looking=looking
+    )
+    slack.begin_anew()
+    await store.secrets.put("secret", "OTHERS", VALUE, hosts=("github.com",))
+    await store.secret_uses.keep(channel(), TOKEN, Value(VALUE), by="p")
+    subject = Subject("person", "slack", BEN.id)
+    await slack.allow_list.allow(Entry(subject, "admin", channel()))
+
+    async def named() -> list[str]:
+        repositories = await store.repositories.of(channel())
+        servers = await store.mcp_servers.of(channel())
+        return [*(one.secret for one in repositories), *(one.how.secret for one in servers)]
+
+    await slack.command(f"/goal room {words}OTHERS", BEN)
+    refused, none = said(slack)[-1], await named()
+    await slack.command(f"/goal room {words}GITHUB_TOKEN", BEN)
+    own = await named()
+    await slack.command(f"/goal room {words}OTHERS", ANN)
+    lent = await named()
+    await slack.command("/goal room mcp take x", BEN)
+
+    assert "`OTHERS` is no secret of this room's" in refused
+    assert (none, own, lent) == ([], ["GITHUB_TOKEN"], ["OTHERS"])
+    assert len(looking.by) == (2 if words.startswith("mcp") else 0), (
+        "what was refused was not looked at"
+    )
+    assert all(looking.by)
 
 
 async def test_it_is_taken_away_with_its_value(slack: SlackNet, bench: SlackBench) -> None:
