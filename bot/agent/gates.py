@@ -5,7 +5,8 @@ Rule 1: a check is a person's text: no tool adds, changes or skips one. It runs 
         profile has to allow it.
 Rule 2: it runs after the turn, with no tool of the turn running, in a shell of its own: neither the
         directory nor a variable that the agent has set is that check's. What it changes stays.
-Rule 3: one that cannot run has failed, and says why: there is no sandbox, or no such program.
+Rule 3: one that cannot run has failed, and says why: there is no sandbox, no such program, or its text was
+        erased.
 """
 
 import shlex
@@ -28,6 +29,7 @@ NO_PROGRAM: Final = 127
 TIMED_OUT: Final = 124
 """As coreutils' `timeout` has it."""
 OUTPUT_CHARS: Final = 2_400
+_ERASED: Final = "Not run: the text was erased, and nobody knows what it asks for."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,10 @@ class SandboxGates:
 
     async def run(self, goal: Goal) -> tuple[Gate, ...]:
         """Every check, in order; one that could not run says so. Cancelling it ends what runs."""
-        commands = await commands_of(goal, self._journal)
-        if not commands:
-            return ()
+        commands, lost = await _checks_of(goal, self._journal)
+        return (*lost, *await self._ran(goal, commands)) if commands else lost
+
+    async def _ran(self, goal: Goal, commands: Sequence[str]) -> tuple[Gate, ...]:
         if self._sandbox is None:
             return _broken(commands, "There is no sandbox on this machine.")
         ground = await self._ground(goal)
@@ -86,12 +89,20 @@ class SandboxGates:
         return Gate(command, _exit_code(outcome), outcome.text[-OUTPUT_CHARS:])
 
 
-async def commands_of(goal: Goal, journal: Journal) -> tuple[str, ...]:
-    """The goal's checks: those that people gave it, then those of its objective, each once."""
+async def _checks_of(goal: Goal, journal: Journal) -> tuple[tuple[str, ...], tuple[Gate, ...]]:
+    """The goal's checks: those that people gave it, then those of its objective, each once; and what is lost."""
     hashes = (goal.objective, *(gate.command for gate in goal.gates))
     texts = await journal.contents(goal.session, sorted(set(hashes)))
     given = [texts[gate.command] for gate in goal.gates if gate.command in texts]
-    return tuple(dict.fromkeys([*given, *checks_in(texts.get(goal.objective, ""))]))
+    lost = [
+        Gate(f"check {gate.number}", None, f"{_ERASED} `gate remove {gate.number}` takes it away.")
+        for gate in goal.gates
+        if gate.command not in texts
+    ]
+    if goal.objective not in texts:
+        lost.append(Gate("checks of the objective", None, f"{_ERASED} `edit` gives another."))
+    own = checks_in(texts.get(goal.objective, ""))
+    return tuple(dict.fromkeys([*given, *own])), tuple(lost)
 
 
 def in_folder(command: str, folder: str) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+import pytest
+
 from bot.agent.audit_request import Gate
 from bot.agent.gates import Ground, SandboxGates
 from bot.goals.goal import Goal
@@ -26,7 +28,7 @@ class Texts:
 OBJECTIVE = "Mend it.\ncheck: true\ncheck: lint --all"
 GOAL = Goal(
     "g1", "s1", 1, "ann", content_hash(OBJECTIVE),
-    gates=(GateLine(2, content_hash("exit 3"), "ann"), GateLine(3, content_hash("erased"), "ann")),
+    gates=(GateLine(2, content_hash("exit 3"), "ann"),),
 )  # fmt: skip
 
 
@@ -43,6 +45,24 @@ async def test_checks_of_people_come_before_those_of_the_objective_each_once() -
     found = await gates(MemorySandbox(answers={"lint --all": lint})).run(GOAL)
 
     assert found == (Gate("exit 3", 3, ""), Gate("true", 0, ""), Gate("lint --all", 4, "2 found"))
+
+
+async def test_a_check_whose_text_was_erased_has_failed() -> None:
+    lost = replace(GOAL, gates=(GateLine(3, content_hash("erased"), "ann"), *GOAL.gates))
+
+    found = await gates(MemorySandbox()).run(lost)
+
+    assert [(gate.name, gate.exit_code) for gate in found[:2]] == [("check 3", None), ("exit 3", 3)]
+    assert "was erased" in found[0].output
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_nobody_knows_the_checks_of_an_objective_that_was_erased(is_there: bool) -> None:
+    lost = replace(GOAL, objective=content_hash("erased"), gates=())
+
+    (found,) = await gates(MemorySandbox() if is_there else None).run(lost)
+
+    assert not found.passes
 
 
 async def test_a_program_that_is_not_there_could_not_run() -> None:
@@ -84,11 +104,7 @@ async def test_they_run_fresh_in_their_folder_and_with_the_access_of_the_goal() 
 async def test_a_goal_without_checks_opens_no_sandbox() -> None:
     sandbox = MemorySandbox()
 
-    found = await gates(sandbox).run(replace_objective(GOAL))
+    found = await gates(sandbox).run(replace(GOAL, objective=content_hash("true"), gates=()))
 
     assert found == ()
     assert sandbox.sessions == []
-
-
-def replace_objective(goal: Goal) -> Goal:
-    return replace(goal, objective="gone", gates=())
