@@ -53,6 +53,7 @@ class SnapshotFolder:
         self._files = Objects(folder / "files", free_least=free_least)
         self._trees = Objects(folder / "trees", free_least=free_least)
         self._marks = folder / "marks"
+        self._instead = folder / "instead"
         self._most_bytes, self._most_entries = most_bytes, most_entries
         self._has_swept = False
 
@@ -86,6 +87,10 @@ class SnapshotFolder:
         """As in the port."""
         return await asyncio.to_thread(self._without, tree, folder)
 
+    async def put_instead(self, trees: Mapping[str, str]) -> None:
+        """Have other trees stand for these from now on (old -> new), whoever still names the old ones."""
+        await asyncio.to_thread(self._put_instead, trees)
+
     async def sweep(self, named: Collection[str], *, older_s: float) -> int:
         """As in the port."""
         return await asyncio.to_thread(self._sweep, frozenset(named), older_s)
@@ -106,6 +111,9 @@ class SnapshotFolder:
             return {}
 
     def _entries(self, tree: str) -> tuple[Entry, ...]:
+        return self._listed(self._standing(tree))
+
+    def _listed(self, tree: str) -> tuple[Entry, ...]:
         if tree == EMPTY:
             return ()
         try:
@@ -186,6 +194,25 @@ class SnapshotFolder:
             draft.write_bytes(body)
             os.replace(draft, self._marks / tree)
 
+    def _put_instead(self, trees: Mapping[str, str]) -> None:
+        with spoken(self._instead):
+            self._instead.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for old, new in trees.items():
+                draft = self._instead / f".{token_hex(8)}"
+                draft.write_text(new)
+                os.replace(draft, self._instead / old)
+
+    def _standing(self, tree: str) -> str:
+        """The tree that stands for one of that name: as a rule, itself."""
+        if not _is_name(tree):
+            return tree
+        with spoken(self._instead):
+            try:
+                new = (self._instead / tree).read_text()
+            except FileNotFoundError:
+                return tree
+        return new if new == EMPTY or _is_name(new) else tree
+
     def _without(self, tree: str, folder: str) -> str:
         entries = self._entries(tree)
         left = [
@@ -195,17 +222,25 @@ class SnapshotFolder:
 
     def _sweep(self, named: frozenset[str], older_s: float) -> int:
         until = time.time() - older_s
+        self._forget_instead(named, until)
+        named = frozenset(map(self._standing, named))
         there = dict(self._trees.names())
         kept = {name for name, state in there.items() if name in named or state.st_mtime > until}
         if kept == there.keys() and self._has_swept:
             # No tree goes, so no file does: to read them all would only take time.
             return 0
-        hashes = {one.hash for tree in kept for one in self._entries(tree) if one.kind == "file"}
+        hashes = {one.hash for tree in kept for one in self._listed(tree) if one.kind == "file"}
         size = self._trees.sweep(kept, older_s=older_s)
         size += self._files.sweep(hashes, older_s=older_s)
         self._forget_marks()
         self._has_swept = True
         return size
+
+    def _forget_instead(self, named: frozenset[str], until: float) -> None:
+        with spoken(self._instead), contextlib.suppress(FileNotFoundError):
+            for one in list(self._instead.iterdir()):
+                if one.name not in named and one.stat().st_mtime <= until:
+                    one.unlink(missing_ok=True)
 
     def _forget_marks(self) -> None:
         with spoken(self._marks), contextlib.suppress(FileNotFoundError):

@@ -84,13 +84,12 @@ class Withdrawn:
         names = await asyncio.to_thread(self._noted)
         if not names:
             return
-        trees: dict[str, str] = {}
-        for of_session in (await self._checkpoints.trees()).values():
-            for tree in of_session:
-                if tree not in trees:
-                    trees[tree] = await self._without(tree, names)
+        trees = {tree: await self._without(tree, names) for tree in await self._checkpoints.named()}
         changed = {old: new for old, new in trees.items() if old != new}
-        if await self._checkpoints.replace(changed):
+        if changed:
+            # A goal that is still to be put back names the old one, and gets the new one.
+            await self._snapshots.put_instead(changed)
+            await self._checkpoints.replace(changed)
             await self._snapshots.sweep(await self._checkpoints.named(), older_s=0)
         await asyncio.to_thread(self._done, names)
 

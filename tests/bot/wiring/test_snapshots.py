@@ -12,7 +12,14 @@ from adapters.sandbox.removing import WorkspaceFolders
 from adapters.snapshots.folder import SnapshotFolder
 from adapters.store.open import Store, open_store
 from bot.errors import BadInput
-from bot.goals.events import Cancelled, GoalOpened, Resumed, TurnEnded, TurnStarted
+from bot.goals.events import (
+    Cancelled,
+    GoalOpened,
+    Resumed,
+    Rewound,
+    TurnEnded,
+    TurnStarted,
+)
 from bot.goals.goal import Goal
 from bot.goals.limits import DEFAULT_BUDGET, LIMITS
 from bot.ports.attached import path_of
@@ -109,6 +116,43 @@ async def test_a_file_that_is_taken_back_leaves_the_workspace_and_every_snapshot
     assert LETTER.encode() not in yard.on_disk()
     assert b"mine as well" in yard.on_disk()
     assert list((yard.settings.state_dir / "snapshots/withdrawn").iterdir()) == []
+
+
+async def test_a_goal_that_is_still_to_be_put_back_gets_no_file_that_was_taken_back_since(
+    yard: Yard,
+) -> None:
+    goal = await yard.goal("t")
+    path = path_of("m1", "letter.txt")
+    tree = await yard.writes(goal, **{path: LETTER, "drafts/a.txt": "mine\n"})
+    [point] = await yard.store.checkpoints.of_goal(goal.id)
+    back = Rewound(goal.owner, point.seq, point.point, tree)
+    await yard.store.journal.commit(Unit(goal.id, (back,)))
+    withdrawn = Withdrawn(yard.settings, yard.snapshots, yard.store.checkpoints)
+
+    await withdrawn.withdraw("m1")
+    await withdrawn.sweep()
+
+    assert (await yard.store.journal.goal(goal.id)).restore == tree
+    snapshots = open_snapshots(yard.settings)
+    session = await Unconfined(yard.settings.workspaces_dir).open(goal.session, "workspace")
+    await snapshots.restore(session, tree)
+    await session.close()
+    there = yard.settings.workspaces_dir / goal.session
+    assert (there / "drafts/a.txt").read_text() == "mine\n"
+    assert not (there / path).exists()
+    assert LETTER.encode() not in yard.on_disk()
+
+
+async def test_what_stands_for_a_tree_goes_when_nobody_names_that_any_more(yard: Yard) -> None:
+    goal = await yard.goal("t")
+    path = path_of("m1", "letter.txt")
+    await yard.writes(goal, **{path: LETTER, "drafts/a.txt": "mine\n"})
+    withdrawn = Withdrawn(yard.settings, yard.snapshots, yard.store.checkpoints)
+    await withdrawn.withdraw("m1")
+
+    await withdrawn.sweep()
+
+    assert list((yard.settings.snapshots_dir / "instead").iterdir()) == []
 
 
 async def test_of_a_person_who_is_forgotten_no_snapshot_stays_and_others_keep_theirs(
