@@ -15,6 +15,8 @@ from bot.ports.clock import Clock
 from bot.ports.journal import Journal, Lease, Unit
 
 STRIKES = 3
+KNOWN = 2_000
+"""Waits whose looks are counted. One that others have ended goes when as many came after it."""
 
 
 class Prober(Protocol):
@@ -79,8 +81,7 @@ class Parked:
         if has_come:
             return self._forget(wait, "came")
         if not could_run:
-            self._strikes[wait.id] = self._strikes.get(wait.id, 0) + 1
-            if self._strikes[wait.id] >= STRIKES:
+            if _counted(self._strikes, wait.id) >= STRIKES:
                 return self._forget(wait, "probe_cannot_run")
         if now >= wait.until:
             return self._forget(wait, "back_stop")
@@ -96,7 +97,7 @@ class Parked:
         return WaitChecked(wait.id, next_at=now + self._pause(wait))
 
     def _pause(self, wait: Wait) -> float:
-        looks = self._looks[wait.id] = self._looks.get(wait.id, 0) + 1
+        looks = _counted(self._looks, wait.id)
         pause: float = self._limits.probe_first_s * 2**looks
         return min(pause, self._limits.probe_most_s)
 
@@ -104,3 +105,11 @@ class Parked:
         self._strikes.pop(wait.id, None)
         self._looks.pop(wait.id, None)
         return WaitFired(wait.id, why)
+
+
+def _counted(counts: dict[str, int], id: str) -> int:
+    """One more of it; those that were counted longest ago are forgotten."""
+    count = counts[id] = counts.pop(id, 0) + 1
+    while len(counts) > KNOWN:
+        del counts[next(iter(counts))]
+    return count

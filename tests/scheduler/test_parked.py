@@ -76,6 +76,22 @@ async def test_a_quiet_probe_is_looked_at_again_later_and_later() -> None:
     assert pauses[0] < pauses[-1] <= LIMITS.probe_most_s
 
 
+async def test_waits_that_others_have_ended_are_not_counted_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scheduler.parked.KNOWN", 1)
+    clock, store, goal = await _waiting("process", 10 * HOUR)
+    prober = _Prober()
+    prober.standing = "running"
+    parked = _parked(store, clock, prober)
+    parked._looks["another"] = 5
+
+    await parked.run(Lease(goal, 1))
+
+    assert "another" not in parked._looks
+    assert len(parked._looks) == 1
+
+
 async def test_a_probe_that_succeeds_wakes_the_goal() -> None:
     clock, store, goal = await _waiting("probe", 10 * HOUR)
 
