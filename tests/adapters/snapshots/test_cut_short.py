@@ -140,7 +140,7 @@ async def test_where_one_file_of_a_tree_is_harmed_nothing_of_the_workspace_is_to
             path.unlink()
         case "emptied":
             path.write_bytes(b"")
-        case "altered":
+        case _:
             path.write_bytes(b"r" + b"x" * entry.size)
     for one in await folder.entries(tree):
         await write(session, one.path, "another")
