@@ -80,9 +80,8 @@ class Parked:
         has_come, could_run = await self._prober.probe(goal, wait.ref)
         if has_come:
             return self._forget(wait, "came")
-        if not could_run:
-            if _counted(self._strikes, wait.id) >= STRIKES:
-                return self._forget(wait, "probe_cannot_run")
+        if not could_run and _counted(self._strikes, wait.id) >= STRIKES:
+            return self._forget(wait, "probe_cannot_run")
         if now >= wait.until:
             return self._forget(wait, "back_stop")
         return WaitChecked(wait.id, next_at=now + self._pause(wait))
