@@ -96,12 +96,14 @@ class Outfit:
             return Outcome(False, str(error))
 
     async def close(self) -> None:
-        """End everything that the turn started."""
-        for kit in self._kits:
-            await kit.close()
+        """End everything that the turn started, whatever of it fails to end."""
         # An ordinary turn is a guest: what the thread's goal has running there is not its own.
         is_guest = self._record.goal.kind == "ask"
-        await self.hands.close(lives_on=for_whom(self._record), spares=is_guest)
+        lives_on = for_whom(self._record)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.hands.close, lives_on=lives_on, spares=is_guest)
+            for kit in reversed(self._kits):
+                stack.push_async_callback(kit.close)
 
 
 async def fit_out(

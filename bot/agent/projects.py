@@ -123,6 +123,8 @@ class ProjectKit:
             change = await self._projects.mirrors.change(self._goal.id, repository, commit)
         except NoSandbox as error:
             raise BadInput(f"The tools are off: {error}") from error
+        except OSError as error:
+            raise BadInput(_no_room(error)) from error
         head = f"{repository.name} ({repository.url}), branch {branch}\n{_counted(change)}"
         return f"{head}\n\n{change.log}\n\n{change.stat}"
 
@@ -141,6 +143,8 @@ class ProjectKit:
             return Outcome(False, str(error))
         except NoSandbox as error:
             return Outcome(False, f"The tools are off: {error}")
+        except OSError as error:
+            return Outcome(False, _no_room(error))
 
     async def close(self) -> None:
         """As in the port: every call has ended what it began."""
@@ -203,6 +207,10 @@ def as_block(text: str) -> str:
     while fence in text:
         fence += "`"
     return f"{fence}diff\n{text.rstrip()}\n{fence}"
+
+
+def _no_room(error: OSError) -> str:
+    return f"The machine of the bot does not keep it ({error.strerror or error}). Its operator can mend that."
 
 
 def _counted(change: Change) -> str:

@@ -25,7 +25,7 @@ from bot.agent.request import Block, blocks_of, uses_of
 from bot.agent.results import kept, of_outcome
 from bot.agent.said_before import quoted_reason
 from bot.agent.uses import Use, doing, groups, read_use
-from bot.errors import BadInput
+from bot.errors import BadInput, HeadwayError, StoreBusy, StoreUnusable
 from bot.goals.events import DecisionAsked, ToolEnded, ToolOutcome, ToolStarted
 from bot.goals.hands import Grant
 from bot.ports.journal import Content
@@ -34,6 +34,7 @@ from bot.tools.calls import call_hash, written
 from bot.tools.policy.verdict import Allowed, Denied
 from bot.tools.policy.verdict import Asks as AsksFirst
 from bot.tools.toolbox import Asking
+from bot.tools.untrusted import fenced
 
 _CHANGES_NOTHING: Final = ("none", "conversation")
 
@@ -171,8 +172,11 @@ class ToolCalls:
         """Put the call before people: the turn rests here until somebody has answered."""
         try:
             about = await self._outfit.about(use.tool.name, use.args)
-        except BadInput as error:
-            self._fail(use.id, str(error))
+        except (StoreBusy, StoreUnusable):
+            raise
+        except HeadwayError as error:
+            # It may hold what a program printed: data, as everything that a kit gives.
+            self._fail(use.id, fenced(str(error), use.id))
             return
         about = "\n\n".join(filter(None, (about, self._reason_for(use))))
         contents = [Content(written(use.tool.name, use.args, verdict.why, about), "agent")]

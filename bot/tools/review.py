@@ -1,4 +1,9 @@
-"""`review`: a person looks at all that the checkout changes, and applies or discards it."""
+"""
+`review`: a person looks at all that the checkout changes, and applies or discards it.
+
+Rule: git makes a commit of it in the workspace, and may run what the checkout's settings name: where nothing
+is written unasked, it is asked for.
+"""
 
 from typing import Final
 
@@ -22,7 +27,8 @@ TOOL: Final = Tool(
             "description": "What it changes and why; the first line becomes the commit's.",
         },
     ),
-    effects="none",
+    effects="workspace",
     where="kit",
     reads_outside=True,
+    is_repeatable=True,
 )

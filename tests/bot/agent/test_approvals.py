@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bot.agent import denials, prompts
+from bot.errors import NoSandbox, SecretsUnusable
 from bot.goals import events as e
 from bot.goals.goal import State
 from bot.goals.hands import Grant
@@ -13,6 +14,7 @@ from bot.ports.journal import Content, content_hash
 from bot.ports.permissions import Permission
 from bot.tools.calls import call_hash, read
 from bot.tools.policy.verdict import ByDefault
+from bot.tools.untrusted import unfenced
 from tests.bot.agent.ruled import ROOM, answers, asked, moved, ran, results, ruled, why
 from tests.bot.agent.world import is_audited, last_user, once, said, use
 from tests.doubles.model import calls, reply, says
@@ -638,7 +640,42 @@ async def test_a_call_that_cannot_be_made_is_not_asked_for() -> None:
     goal = await world.runs()
 
     assert is_audited(goal)
-    assert (await results(world))["toolu_1"] == "There is nothing there."
+    told = (await results(world))["toolu_1"]
+    assert unfenced(told) == "There is nothing there."
+    assert told != unfenced(told)
+
+
+@pytest.mark.parametrize("error", [NoSandbox("It is off."), SecretsUnusable("No key.")])
+async def test_what_else_keeps_a_call_from_being_asked_for_ends_no_turn(error: Exception) -> None:
+    class Broken(Box):
+        async def about(self, name: str, args: Any) -> str:
+            raise error
+
+    world = ruled(calls("send", {"at": "x"}), says("Oh."), toolboxes=[Broken(name="send")])
+    await world.opens("Go.")
+
+    goal = await world.runs()
+
+    assert is_audited(goal)
+    assert unfenced((await results(world))["toolu_1"]) == str(error)
+
+
+async def test_what_fails_to_close_leaves_nothing_else_open() -> None:
+    class Stuck(Box):
+        async def close(self) -> None:
+            raise NoSandbox("It does not end.")
+
+    box = Box()
+    world = ruled(
+        calls("bash", {"command": "ls"}), says("Done."), toolboxes=[Stuck(name="send"), box]
+    )
+    await world.opens("Go.")
+
+    with pytest.raises(NoSandbox):
+        await world.runs()
+
+    assert box.closed == 1
+    assert all(session.is_closed for session in world.sandbox.sessions)
 
 
 async def test_a_tool_whose_name_is_taken_is_left_out() -> None:

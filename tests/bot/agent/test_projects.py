@@ -1,5 +1,7 @@
 """A repository's tools, with the real git on both sides of a real sandbox, against a server over HTTP."""
 
+import errno
+import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -267,3 +269,18 @@ async def repository(scene: Scene) -> Repository:
     _, found = await scene.projects.of(GOAL, ROOM)
     assert found is not None
     return found
+
+
+async def test_a_full_disk_of_the_bot_is_a_result(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = await scene.committed()
+
+    async def full(*_: object) -> bool:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(scene.projects.mirrors, "has", full)
+
+    with pytest.raises(BadInput, match="No space left"):
+        await scene.kit.about("git_push", {"commit": commit})
+    assert "No space left" in (await scene.call("git_push", commit=commit)).text

@@ -14,6 +14,7 @@ from bot.ports.chat import Place
 from bot.ports.journal import content_hash
 from bot.ports.permissions import Permission
 from bot.ports.room_settings import RoomSettings
+from bot.tools import review
 from bot.tools.policy.rules import found_in, read_rule
 from bot.tools.policy.shell import read_line
 from bot.tools.policy.verdict import (
@@ -70,6 +71,7 @@ RUNS: dict[str, tuple[bool, bool, bool, bool]] = {
     "share_file": (True, True, True, True),
     "send": (False, False, False, True),
     "look": (True, True, True, True),
+    "review": (False, True, True, True),
     "reach": (False, False, False, True),
 }
 """What runs unasked: in `read_only`, `workspace`, `networked` and `full`."""
@@ -82,7 +84,9 @@ def test_the_table_names_every_tool() -> None:
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_each_profile_lets_run_what_it_says(name: str, profile: Profile) -> None:
-    tool = {"send": SEND, "look": LOOK, "reach": REACH}.get(name) or TOOL_BY_NAME[name]
+    tool = {"send": SEND, "look": LOOK, "reach": REACH, "review": review.TOOL}.get(
+        name
+    ) or TOOL_BY_NAME[name]
 
     verdict = on(profile, tool, command="make", host="example.org")
 
