@@ -20,6 +20,7 @@ from adapters.store.statements import Reader, Row
 from adapters.store.tables import METADATA
 from adapters.store.transaction import Transaction
 from adapters.store.writer import Writer
+from bot.errors import Refused
 from bot.ports.chat import Place
 from bot.ports.gateway import InUse
 from bot.ports.people import NOTHING, Answer
@@ -31,7 +32,7 @@ ROOMS_MOST: Final = 30
 _DAY_S: Final = 86_400.0
 _U, _L = METADATA.tables["secret_use"], METADATA.tables["form_link"]
 _SE: Final = METADATA.tables["secret"]
-_R, _I = queries.ROOM, queries.INBOX
+_R, _I, _P = queries.ROOM, queries.INBOX, queries.PERSON
 
 _OF: Final = (
     select(_U.c.name, _SE.c.hosts, _U.c.variable, _U.c.mode, _U.c.set_by, _U.c.set_at)
@@ -40,7 +41,12 @@ _OF: Final = (
     .order_by(_U.c.name)
 )
 _ROOMS_WITH: Final = select(_U.c.room).where(_U.c.name == bindparam("of_name"))
-_KEPT: Final = select(_SE.c.hosts).where(_SE.c.kind == "secret", _SE.c.name == bindparam("of_name"))
+_KEPT: Final = (
+    select(_SE.c.hosts, _SE.c.set_by, _P.c.id)
+    .outerjoin(_P, _P.c.id == _SE.c.set_by)
+    .where(_SE.c.kind == "secret", _SE.c.name == bindparam("of_name"))
+)
+"""The operator, by the command line, is no person of a network."""
 _PUT: Final = queries.upsert(
     queries.into(_U), ("room", "name"), "mode", "variable", "set_by", "set_at"
 )
@@ -92,17 +98,17 @@ class StoreSecretUses:
     async def elsewhere(self, room: Place, name: str) -> tuple[str, ...] | None:
         """As in the port."""
 
-        def query(reader: Reader) -> tuple[str, ...] | None:
-            kept = reader.one(_KEPT, of_name=name)
-            rooms = {row[0] for row in reader.all(_ROOMS_WITH, of_name=name)}
-            if kept is None or rooms == {find_room(reader, room)}:
-                return None
-            return tuple(json.loads(kept[0]))
-
-        return await self._readers.do(query)
+        return await self._readers.do(lambda reader: _elsewhere(reader, room, name))
 
     async def keep(
-        self, room: Place, secret: InUse, value: Value, *, by: str, answer: Answer = NOTHING
+        self,
+        room: Place,
+        secret: InUse,
+        value: Value,
+        *,
+        by: str,
+        is_chief: bool = False,
+        answer: Answer = NOTHING,
     ) -> bool:
         """As in the port."""
 
@@ -113,10 +119,12 @@ class StoreSecretUses:
                 _USE_LINK, of_hash=value.link, of_now=tx.now(), used_at=tx.now()
             ):
                 return False
-            text = self._value(tx, secret.name, value)
-            put_sealed(
-                tx, self._sealing, Named("secret", secret.name, secret.hosts, set_by=by), text
-            )
+            if not is_chief and _elsewhere(tx, room, secret.name) is not None:
+                raise Refused("A secret of that name is kept for others.", code="secret_elsewhere")
+            text, kept = self._value(tx, secret.name, value), tx.one(_KEPT, of_name=secret.name)
+            whose = by if kept is None or value.text or value.entered else kept[1]
+            of = Named("secret", secret.name, secret.hosts, set_by=whose)
+            put_sealed(tx, self._sealing, of, text)
             tx.run(
                 _PUT, room=see_room(tx, room), name=secret.name, mode=secret.mode,
                 variable=secret.variable, set_by=by, set_at=tx.now(),
@@ -137,7 +145,8 @@ class StoreSecretUses:
             id = find_room(tx, room)
             if id is None or not tx.run(_REMOVE, of_room=id, of_name=name):
                 return False
-            if not tx.all(_ROOMS_WITH, of_name=name):
+            kept = tx.one(_KEPT, of_name=name)
+            if kept is not None and kept[2] and not tx.all(_ROOMS_WITH, of_name=name):
                 drop_sealed(tx, "secret", name)
             write_notes(tx, answer)
             return True
@@ -181,6 +190,14 @@ class StoreSecretUses:
         if kept is None:
             raise KeyError(f"There is no value of the secret {name}.")
         return kept
+
+
+def _elsewhere(reader: Reader, room: Place, name: str) -> tuple[str, ...] | None:
+    kept = reader.one(_KEPT, of_name=name)
+    rooms = {row[0] for row in reader.all(_ROOMS_WITH, of_name=name)}
+    if kept is None or (kept[2] and rooms == {find_room(reader, room)}):
+        return None
+    return tuple(json.loads(kept[0]))
 
 
 def _use(row: Row) -> Use:

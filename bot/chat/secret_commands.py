@@ -94,7 +94,8 @@ class SecretCommands:
             raise BadInput(texts("bad.secret.nowhere", name=words.name))
         told = kept_text(secret, heard.message.speaker.name, texts)
         answer = await self._desk.reply(heard, told)
-        await kept(self._desk).uses.keep(place, secret, Value(), by=heard.person, answer=answer)
+        keep = kept(self._desk).uses.keep
+        await keep(place, secret, Value(), by=heard.person, is_chief=True, answer=answer)
         self._desk.posted()
 
     async def _ask(self, heard: Heard, place: Place, secret: InUse) -> None:

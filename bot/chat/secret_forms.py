@@ -80,7 +80,7 @@ class SecretForms:
         """Keep what was sealed as the form came. Raises BadInput, Refused, and as the store does."""
         desk, texts, form = self._desk, self._desk.manner.texts, dict(heard.message.form)
         secret, place = named(form.get(SECRET, ""), texts), room_of(heard.message.place)
-        await _refuse_others(desk, heard.message, secret)
+        is_chief = await desk.allow_list.is_chief(place, heard.message.speaker)
         if form.get(VALUE, "") in ("", _UNSEALED):
             raise Refused(texts("refused.secrets_unusable"), code="secrets_unusable")
         told = kept_text(secret, heard.message.speaker.name, texts)
@@ -88,7 +88,9 @@ class SecretForms:
         answer = Answer((Note(session, f"reply:{heard.id}", told),), (heard.id,))
         value = Value(entered=form[VALUE])
         try:
-            await kept(desk).uses.keep(place, secret, value, by=heard.person, answer=answer)
+            await kept(desk).uses.keep(
+                place, secret, value, by=heard.person, is_chief=is_chief, answer=answer
+            )
         except KeyError:
             raise BadInput(texts("said.secret.lost", name=secret.name)) from None
         desk.posted()
@@ -139,6 +141,7 @@ class Links:
         keep = kept(desk).uses.keep
         is_kept = await keep(
             link.room, secret, Value(text, link=hash_of(token)), by=link.person,
+            is_chief=await desk.allow_list.is_chief_by_id(link.room, link.person),
             answer=Answer((note,)),
         )  # fmt: skip
         desk.posted()

@@ -59,23 +59,35 @@ class SecretUses(Protocol):
     async def elsewhere(self, room: Place, name: str) -> tuple[str, ...] | None:
         """The hosts of a secret of that name that is not this room's alone: others have it, or nobody yet.
 
-        None: there is none, or it is this room's alone.
+        The operator's is never a room's alone, whichever have it. None: there is none, or it is.
         """
 
     async def keep(
-        self, room: Place, secret: InUse, value: Value, *, by: str, answer: Answer = NOTHING
+        self,
+        room: Place,
+        secret: InUse,
+        value: Value,
+        *,
+        by: str,
+        is_chief: bool = False,
+        answer: Answer = NOTHING,
     ) -> bool:
         """Seal the value with its hosts, and let the room's goals have it, in place of how they had it.
 
-        False: the link was used, has ended, or was none; then nothing is done.
+        False: the link was used, has ended, or was none; then nothing is done. Whose the value that is
+        kept was, it stays.
+
+        Args:
+            is_chief: whoever sets it may set what others have, too.
 
         Raises:
             KeyError: there is no value.
+            Refused: it is not this room's alone (`elsewhere`), and may not be set.
             SecretsUnusable, StoreBusy, StoreUnusable.
         """
 
     async def stop(self, room: Place, name: str, answer: Answer = NOTHING) -> bool:
-        """Take it from the room's goals; its value goes where no other room has it.
+        """Take it from the room's goals; its value goes where no other room has it, and it is no operator's.
 
         False: they had none of that name.
         """

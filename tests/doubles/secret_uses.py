@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot.errors import Refused
 from bot.ports.chat import Incoming, Place
 from bot.ports.clock import Clock
 from bot.ports.gateway import InUse
 from bot.ports.people import NOTHING, Answer
 from bot.ports.secret_uses import FormLink, Use, Value
-from bot.ports.secrets import Secrets
+from bot.ports.secrets import Named, Secrets
 from tests.doubles.store_rows import Rows
 
 if TYPE_CHECKING:
@@ -37,19 +38,32 @@ class MemorySecretUses:
 
     async def elsewhere(self, room: Place, name: str) -> tuple[str, ...] | None:
         """Its hosts where others have it, or nobody."""
-        kept = {one.name: one.hosts for one in await self._secrets.names()}
-        return kept.get(name) if self._rooms_with(name) != {_name(room)} else None
+        kept = await self._kept(name)
+        if kept is None or (self._is_rooms(kept) and self._rooms_with(name) == {_name(room)}):
+            return None
+        return kept.hosts
 
     async def keep(
-        self, room: Place, secret: InUse, value: Value, *, by: str, answer: Answer = NOTHING
+        self,
+        room: Place,
+        secret: InUse,
+        value: Value,
+        *,
+        by: str,
+        is_chief: bool = False,
+        answer: Answer = NOTHING,
     ) -> bool:
         """Keep one."""
         self._store.check(answer)
         if value.link and await self.link(value.link) is None:
             return False
+        if not is_chief and await self.elsewhere(room, secret.name) is not None:
+            raise Refused("A secret of that name is kept for others.", code="secret_elsewhere")
+        kept = await self._kept(secret.name)
+        whose = by if kept is None or value.text or value.entered else kept.set_by
         text = value.text or await self._secrets.get("secret", value.entered or secret.name)
         self.links.pop(value.link, None)
-        await self._secrets.put("secret", secret.name, text, hosts=secret.hosts, by=by)
+        await self._secrets.put("secret", secret.name, text, hosts=secret.hosts, by=whose)
         if value.entered:
             await self._secrets.remove("secret", value.entered)
         self.rows.setdefault(_name(room), {})[secret.name] = Use(secret, by, self._clock.now())
@@ -61,7 +75,8 @@ class MemorySecretUses:
         self._store.check(answer)
         if self.rows.get(_name(room), {}).pop(name, None) is None:
             return False
-        if not self._rooms_with(name):
+        kept = await self._kept(name)
+        if kept is not None and self._is_rooms(kept) and not self._rooms_with(name):
             await self._secrets.remove("secret", name)
         self._store.say(answer)
         return True
@@ -90,6 +105,12 @@ class MemorySecretUses:
         said = [row.received.message for row in reversed(rows.inbox.values())]
         found = [one.place for one in said if person_of(rows, one) == person]
         return tuple(dict.fromkeys(replace(place, thread="") for place in found))
+
+    async def _kept(self, name: str) -> Named | None:
+        return next((one for one in await self._secrets.names() if one.name == name), None)
+
+    def _is_rooms(self, kept: Named) -> bool:
+        return kept.set_by in self._store.rows.people.values()
 
     def _rooms_with(self, name: str) -> set[Name]:
         return {room for room, uses in self.rows.items() if name in uses}

@@ -281,6 +281,27 @@ async def test_it_is_taken_away_with_its_value(slack: SlackNet, bench: SlackBenc
     assert await slack.store.secrets.names() == ()
 
 
+async def test_the_operators_is_no_room_admins_to_change(
+    slack: SlackNet, bench: SlackBench
+) -> None:
+    await slack.store.secrets.put("secret", "SHARED", VALUE, hosts=("api.example.org",))
+    await slack.command("/goal secret SHARED", ANN)
+    await slack.allow_list.allow(Entry(Subject("person", "slack", BEN.id), "admin", channel()))
+    form = (("secret", "SHARED evil.example"), ("value", "another-value"), ("act", "secret"))
+    filled = Incoming("form:V9", channel(), BEN, "", 2.0, via="form", form=form)
+
+    wrong = await bench.windows.errors(filled)
+    await bench.screening.receive(filled)
+    await slack.intake.drain()
+    kept = await bench.uses()
+    await slack.command("/goal secret remove SHARED", BEN)
+
+    assert "is kept for others" in wrong["value"]
+    assert kept == [InUse("SHARED", ("api.example.org",), "SHARED")]
+    assert await bench.uses() == []
+    assert await slack.store.secrets.get("secret", "SHARED") == VALUE
+
+
 # Where there are no windows.
 
 
