@@ -137,7 +137,8 @@ def _address(words: list[str], texts: Texts) -> How:
         parts.port  # noqa: B018 - it raises where there is none that can be
     except ValueError as error:
         raise BadInput(texts("bad.mcp.url")) from error
-    if parts.username or parts.password:
+    # What stands behind `?` is a key as often as not, and everybody would be shown it.
+    if parts.username or parts.password or "?" in url or "#" in url:
         raise BadInput(texts("bad.mcp.credential"))
     return How(url=url, secret=secret)
 

@@ -41,8 +41,8 @@ MCP: Final[Mapping[str, str]] = {
     "bad.mcp.how": "That is no command line. Give the program and its arguments as a shell would.",
     "bad.mcp.url": "That is no address of a server. Give it like `https://tools.example.org/mcp`.",
     "bad.mcp.credential": (
-        "An address with a password in it would be read by everybody here. Give the password as a "
-        "secret bound to the host, and name it: `room mcp add NAME URL secret NAME`."
+        "An address with a password or anything behind `?` in it would be read by everybody here. Give "
+        "what is secret as a secret bound to the host, and name it: `room mcp add NAME URL secret NAME`."
     ),
     "bad.mcp.many": "A room has at most {most} MCP servers. Remove one first.",
     "bad.mcp.unknown": "This room has no MCP server `{name}`. `room mcp list` shows them.",

@@ -137,7 +137,8 @@ async def test_nobody_but_an_admin_changes_a_server(bench: Bench, looking: Looki
         "mcp take", "mcp take a b", "mcp remove", "mcp list all", "mcp add calc https://",
         "mcp add calc http://1.2.3.4.5/", "mcp add calc https://u:p@example.org/mcp",
         "mcp add calc https://example.org/mcp secret", "mcp add calc https://example.org/ secret a b",
-        "mcp add calc https://example.org:99999/", "mcp add calc x\x07y",
+        "mcp add calc https://example.org:99999/", "mcp add calc https://example.org/mcp?api_key=x",
+        "mcp add calc https://example.org/mcp#x", "mcp add calc x\x07y",
     ],
 )  # fmt: skip
 def test_what_cannot_be_taken_is_answered_with_the_mend(text: str) -> None:
