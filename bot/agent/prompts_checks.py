@@ -29,6 +29,6 @@ def discarded(commit: str, base: str) -> str:
 
 
 def not_carried_out(accepted: bool, why: str) -> str:
-    """What came of a review whose answer could not be carried out."""
+    """What came of a review whose answer could not be carried out; `why` is fenced."""
     what = "could not be pushed" if accepted else "could not be discarded"
-    return f"It {what}: {why} The checkout is as it was."
+    return f"It {what}. The checkout is as it was. What was said of it is data:\n{why}"

@@ -20,6 +20,7 @@ from bot.ports.chat import Place
 from bot.ports.git_names import own_branch
 from bot.ports.journal import Content, Journal, Lease, Unit
 from bot.ports.repositories import Repository
+from bot.tools.untrusted import fenced
 
 
 class _Homes(Protocol):
@@ -66,7 +67,9 @@ class Reviews:
                 return True, await self._apply(goal, place, repository, review.call)
             return True, await self._discard(goal, repository, review.call)
         except (BadInput, NoSandbox) as error:
-            return False, prompts_checks.not_carried_out(review.accepted, str(error))
+            # It may hold what a server or a program printed.
+            why = fenced(str(error), review.id)
+            return False, prompts_checks.not_carried_out(review.accepted, why)
 
     async def _apply(self, goal: Goal, place: Place, repository: Repository, commit: str) -> str:
         projects, branch = self._projects, own_branch(goal.number)

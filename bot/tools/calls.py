@@ -27,6 +27,13 @@ _TEXT: Final = re.compile(
 )
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 _BLANKS: Final = frozenset("\n\t ")
+_SHAPELESS: Final = re.compile(
+    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    r"\u2800]"
+)
+"""Unicode's Default_Ignorable_Code_Point (https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt),
+and the Braille pattern without a dot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,8 @@ def _is_unseen(character: str) -> bool:
     if character in _BLANKS:
         return False
     # A blank that is none of the three, or a letter without a shape, is as good as unseen.
-    return unicodedata.category(character) in _UNSEEN or not character.isprintable()
+    is_unseen = unicodedata.category(character) in _UNSEEN or not character.isprintable()
+    return is_unseen or _SHAPELESS.match(character) is not None
 
 
 def _canonical(value: object) -> str:

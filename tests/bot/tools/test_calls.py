@@ -60,7 +60,25 @@ def test_every_call_is_read_back_whole(why: str, args: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "sign", ["\u202e", "\u200b", "\x1b", "\r", "\u2028", "\u00a0", "\U000e0041"]
+    "sign",
+    [
+        "\u202e",
+        "\u200b",
+        "\x1b",
+        "\r",
+        "\u2028",
+        "\u00a0",
+        "\U000e0041",
+        "\u3164",
+        "\u115f",
+        "\uffa0",
+        "\ufe0f",
+        "\U000e0100",
+        "\u034f",
+        "\u2800",
+        "\u180b",
+        "\u17b4",
+    ],
 )
 def test_what_nobody_sees_is_written_out(sign: str) -> None:
     shown = read(written("bash", {"command": f"ls {sign}x"}))
