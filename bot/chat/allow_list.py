@@ -118,6 +118,10 @@ class AllowList:
         """The roles that whoever said something has there, now."""
         return await self.roles(message.place, message.speaker)
 
+    async def is_listed(self, message: Incoming) -> bool:
+        """Whether whoever said something is on the list there, now."""
+        return bool(await self.of(message))
+
     async def roles(self, place: Place, who: Speaker) -> frozenset[Role]:
         """The roles that somebody has in a place, now."""
         key = (place.network, place.workspace, place.room, who.id)

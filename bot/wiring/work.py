@@ -113,7 +113,7 @@ async def build_work(ground: Ground) -> Work:
     serve_forms(ground, desk)
     screening = Screening(
         intake.receive, store.rooms, store.outbox, ground.redactor, ground.manner,
-        build_forms(ground),
+        build_forms(ground), allow_list.is_listed,
     )  # fmt: skip
     drain = Drain(worker, turns, delivery)
     work = Work(

@@ -1,10 +1,12 @@
 """What people say is stored without known secrets, and they are told once."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.chat.facts import Manner
 from bot.chat.screening import Screening
-from bot.errors import StoreBusy
+from bot.errors import StoreBusy, Wait
 from bot.ports.chat import Arrival, Incoming, Place, Speaker
 from bot.ports.positions import Position
 from bot.redaction import Redactor
@@ -12,6 +14,7 @@ from tests.doubles.clock import HandClock
 from tests.doubles.store import MemoryStore
 
 KEY = "planted-key"
+TOKEN = f"ghp_{'aB3dE5fG7h' * 4}"
 PLACE = Place("console", "", "room", "t1")
 
 
@@ -22,8 +25,14 @@ class Bed:
         self.is_full = False
         redactor = Redactor({"api_key": KEY, "OTHER": "other-planted"})
         self.screening = Screening(
-            self.receive, self.store.rooms, self.store.outbox, redactor, Manner()
-        )
+            self.receive, self.store.rooms, self.store.outbox, redactor, Manner(),
+            is_known=self.is_known,
+        )  # fmt: skip
+
+    async def is_known(self, message: Incoming) -> bool:
+        if message.speaker.id == "unsure":
+            raise Wait("Nobody says.")
+        return message.speaker.id in ("ann", "bob")
 
     async def receive(self, *arrivals: Arrival, upto: Position | None = None) -> None:
         [message] = arrivals
@@ -31,9 +40,11 @@ class Bed:
             raise StoreBusy("It is full.")
         self.got.append(message)
 
-    async def say(self, text: str, *, by: str = "ann", place: Place = PLACE) -> None:
+    async def say(
+        self, text: str, *, by: str = "ann", place: Place = PLACE, at: float = 5.0
+    ) -> None:
         id = f"m{len(self.got)}"
-        await self.screening.receive(Incoming(id, place, Speaker(by, by), text, 5.0))
+        await self.screening.receive(Incoming(id, place, Speaker(by, by), text, at))
 
     async def told(self) -> list[str]:
         found: list[str] = []
@@ -112,6 +123,33 @@ async def test_a_message_that_could_not_be_stored_is_told_once_all_the_same(bed:
 
     assert len(bed.got) == 1
     assert len(await bed.told()) == 1
+
+
+async def test_what_looks_secret_is_told_once_a_day_and_place(bed: Bed) -> None:
+    for place in (PLACE, PLACE, replace(PLACE, thread="t2")):
+        await bed.say(f"use {TOKEN}", place=place)
+    await bed.say(f"use {TOKEN}", by="bob")
+    on_a_day = len(bed.store.rows.outbox)
+    await bed.say(f"use {TOKEN}", at=90_000.0)
+
+    assert (on_a_day, len(bed.store.rows.outbox)) == (3, 4)
+    assert all("looks like a secret" in text for text in await bed.told())
+    assert TOKEN not in repr((bed.got, bed.store.rows))
+
+
+@pytest.mark.parametrize(
+    ("by", "text", "count"),
+    [("alerts", "used", 0), ("alerts", "@headway used", 1), ("alerts", "!goal use", 1), ("unsure", "use", 1)],
+)  # fmt: skip
+async def test_who_is_not_on_the_list_is_told_where_they_call_the_bot(
+    bed: Bed, by: str, text: str, count: int
+) -> None:
+    place = Place("matrix", "s", "!r:s")
+    for _ in range(3):
+        await bed.say(f"{text} {TOKEN}", by=by, place=place)
+
+    assert len(bed.store.rows.outbox) == count
+    assert TOKEN not in repr(bed.got)
 
 
 async def test_other_words_pass_as_they_are(bed: Bed) -> None:
