@@ -85,4 +85,3 @@ def _print(found: dict[str, Any]) -> None:
 
 def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-
