@@ -3,7 +3,9 @@ Which secrets a room's goals have, and how; and forms behind links that work onc
 
 Rule 1: a value is never here: it is sealed among the secrets, under the name that stands here.
 Rule 2: without an entry of its room a goal has no secret, whatever is kept.
-Rule 3: of a link its hash is kept. It is one person's, about one secret of one room, works once, and ends by itself.
+Rule 3: with a form the hash of its link is kept. It is one person's, about one secret of one room, works once, and
+        ends by itself. The link itself stands in what is said to that person, so among the texts, too: it is
+        worth nothing once it was used or has ended, and until then what is typed behind it is kept, never shown.
 """
 
 from collections.abc import Sequence
