@@ -16,6 +16,7 @@ from bot.agent.calls import Offer, offer
 from bot.agent.hands import Hands
 from bot.agent.permits import Rules
 from bot.agent.reach import Lines
+from bot.agent.reached import reached_once
 from bot.agent.record import Record
 from bot.errors import HeadwayError
 from bot.goals.goal import Goal, State
@@ -47,6 +48,14 @@ class Way:
     async def line(self) -> Line | None:
         """As it is now. Raises NoSandbox: it should be there and cannot be opened."""
         return await self._lines.open(self._record.goal, self._place) if self._lines else None
+
+    async def take_up(self) -> None:
+        """Let it reach again what somebody allowed until the end of this turn, which another process began."""
+        if self._lines is None:
+            return
+        record = self._record
+        for host in reached_once(record.transcript.own, record.contents, record.parsed):
+            await self._lines.widen(record.goal, self._place, host)
 
     def note(self) -> str:
         """What was refused since this was asked last; empty: nothing."""

@@ -141,7 +141,7 @@ class _Turn:
         self._limits, self._settings = turns._limits, turns._settings
         self._active = ActiveTime(self._clock, self._settings.call_timeout_s)
         self._wraps_up = wraps_up(record.goal)
-        self._hands, self._offer = outfit.hands, outfit.offer
+        self._hands, self._offer, self._way = outfit.hands, outfit.offer, outfit.way
         self._on_now, self._goal = turns._on_now, record.goal.id
         self._filing = Filing(turns._shelves, self._hands)
         self._keeping = Keeping(turns._kept, record, self._hands, self._filing)
@@ -185,7 +185,8 @@ class _Turn:
         record = self._record
         if record.goal.state not in (State.READY, State.WORKING):
             return
-        if record.goal.state is State.READY:
+        is_new = record.goal.state is State.READY
+        if is_new:
             resumes = record.goal.opening == "resume"
             record.stage(TurnStarted())
         else:
@@ -197,6 +198,8 @@ class _Turn:
         if not self._wraps_up and not record.is_over:
             await self._asks.take_up_plan()
         await record.fetch(self._settings.persons_fresh_s)
+        if not is_new and not record.is_over:
+            await self._way.take_up()
         if resumes and not record.is_over:
             await self._name_stale()
 

@@ -105,6 +105,7 @@ class World:
     rules: Any = None
     """What holds for its calls; None: what holds where nobody has said anything."""
     toolboxes: Any = ()
+    lines: Any = None
     snapshots: Any = None
     hears: bool = True
     """What is written is told to the turns, as it is where no other process writes."""
@@ -132,6 +133,7 @@ class World:
             Shelves(self.files, self.store.attachments),
             rules=self.rules,
             toolboxes=self.toolboxes,
+            lines=self.lines,
             kept=Kept(self.snapshots, self.store.checkpoints) if self.snapshots else None,
         )
         if self.hears:
