@@ -31,6 +31,7 @@ from bot.ports.room_settings import RoomSettings
 from bot.tools.calls import written
 from tests.bot.chat.conftest import ANN, Bench
 from tests.bot.chat.test_rights import BEN
+from tests.bot.chat.turns import began
 
 TEXTS = Texts()
 PUSH = '["git", "push"]'
@@ -301,8 +302,9 @@ async def test_a_goal_that_rests_for_an_approval_shows_the_call_and_the_mend(ben
     thread = await bench.say("/goal deploy it")
     call = written("bash", {"command": "git push"}, "asks for git push")
     ended = TurnEnded("needs_approval", call=content_hash(call))
+    goal = await bench.goal(thread)
 
-    await bench.happens(await bench.goal(thread), TurnStarted(), ended, contents=[call])
+    await bench.happens(goal, *began(goal), ended, contents=[call])
     await bench.deliver()
 
     told = bench.last(thread)

@@ -175,8 +175,9 @@ def test_a_call_that_nobody_is_expected_to_approve_lets_the_goal_rest() -> None:
     "wakes", [Resumed("ann"), MessageReceived("m", "ann", "hi"), ObjectiveEdited("ann", "other")]
 )
 def test_whoever_wakes_such_a_goal_attends_to_it(wakes: Event) -> None:
-    life = Life(unattended=True).take(TurnStarted())
+    life = Life(unattended=True).take(TurnStarted()).call()
     life.take(TurnEnded("needs_approval", call="call"))
+    assert life.goal.state is State.BLOCKED
 
     life.take(wakes)
 
