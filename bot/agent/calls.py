@@ -4,11 +4,12 @@ One model call as a step: reserved, started, sent, settled.
 Rule 1: the start and its reservation are committed before anything is sent.
 Rule 2: a reply lost in flight is charged in full and the call is made again, three times at most.
 Rule 3: a reply is settled by what is staged; the next commit writes it, with what follows from it.
+Rule 4: what the endpoint's own tools may bring crosses no budget: where it is not covered, they are left out.
 """
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from bot.agent import prompts
@@ -19,9 +20,10 @@ from bot.agent.request import kept_reply
 from bot.errors import BadRequest, ModelBusy, ModelRefusesUs
 from bot.goals.estimate import estimate_tokens
 from bot.goals.events import CallLost, CallReleased, CallRole, CallSettled, CallStarted
+from bot.goals.money import Reservation
 from bot.ports.journal import Content
 from bot.ports.model import NOT_SENT, Json, Model, ModelReply, ModelRequest
-from bot.tools.endpoint import most_nano, most_tokens
+from bot.tools.endpoint import most_nano, most_tokens, without_endpoint_tools
 from bot.tools.table import tool_schemas
 
 
@@ -93,13 +95,15 @@ class Calls:
         """
         kind = ""
         for _ in range(self._settings.losses_in_a_row):
-            request = prepare()
+            request = self._within(role, prepare())
             refused = await self._start(role, request)
             if refused is not None:
                 return refused
-            try:
+            if self._record.was_read_anew:
                 # What others wrote while the start was committed may stand before it now.
-                reply = await self._send(prepare() if self._record.was_read_anew else request)
+                request = replace(prepare(), tools=request.tools)
+            try:
+                reply = await self._send(request)
             except ModelBusy as busy:
                 kind = busy.kind
                 if not busy.maybe_served:
@@ -115,17 +119,15 @@ class Calls:
     async def _start(self, role: CallRole, request: ModelRequest) -> NoReply | None:
         record, strand = self._record, self._record.transcript.own
         call = self._ids()
-        # What the endpoint's own tools bring is read like the prompt.
-        prompt = self._prompt(request) + most_tokens(request.tools)
-        models = (request.model, *self._settings.fallback_models)
+        most = self._most(call, role, request)
         speaks = role in ("agent", "wrap_up")
         record.stage(
             CallStarted(
                 call,
                 role,
                 request.model,
-                prompt + request.max_tokens,
-                dearest(self._model, models, prompt, request.max_tokens, most_nano(request.tools)),
+                most.tokens,
+                most.nano_usd,
                 messages=strand.carried_messages if speaks else 0,
                 revision=strand.carried_revision if speaks else 0,
                 active_s=round(self._active_s(), 3),
@@ -141,6 +143,26 @@ class Calls:
             record.stage(CallReleased(call, NOT_SENT))
         is_crossed = rules[-1:] == ("budget_crossed",) and not record.is_over
         return NoReply("budget" if is_crossed else "moved")
+
+    def _within(self, role: CallRole, request: ModelRequest) -> ModelRequest:
+        """The request, without the endpoint's own tools where the budget covers it only so."""
+        plain = without_endpoint_tools(request.tools)
+        last = self._record.transcript.own.last
+        # What the endpoint paused is gone on with by the tools that it paused in.
+        is_paused = last is not None and last.stop_reason == "pause_turn"
+        if len(plain) == len(request.tools) or is_paused:
+            return request
+        if self._record.affords(self._most("", role, request)):
+            return request
+        return replace(request, tools=plain)
+
+    def _most(self, call: str, role: CallRole, request: ModelRequest) -> Reservation:
+        """What the call may cost."""
+        # What the endpoint's own tools bring is read like the prompt.
+        prompt = self._prompt(request) + most_tokens(request.tools)
+        models = (request.model, *self._settings.fallback_models)
+        nano = dearest(self._model, models, prompt, request.max_tokens, most_nano(request.tools))
+        return Reservation(call, role, prompt + request.max_tokens, nano)
 
     def _prompt(self, request: ModelRequest) -> int:
         """Tokens of the prompt at most; what stands in every request is counted once."""

@@ -35,6 +35,7 @@ from bot.goals.events import (
 )
 from bot.goals.goal import Goal, State
 from bot.goals.limits import Limits
+from bot.goals.money import Reservation, covers
 from bot.ports.artifacts import Artifact
 from bot.ports.chat import Attachment
 from bot.ports.clock import Clock
@@ -95,6 +96,11 @@ class Record:
     def contents(self) -> dict[str, str]:
         """The texts that are known, by hash."""
         return self._contents
+
+    def affords(self, call: Reservation) -> bool:
+        """Whether what is left of the goal's budget covers a call of its turn."""
+        held_back = self._limits.audit_held_back_tokens
+        return covers(self.goal.budget, self.goal.ledger, call, held_back=held_back)
 
     async def attach(self, lease: Lease) -> None:
         """Go on under a lease, with the journal as it is now. Raises as the journal does."""

@@ -3,8 +3,10 @@ Tools that the model's endpoint runs by itself: a search of the web, a page of i
 
 Rule 1: the operator turns each on, a room may turn them off; a turn that only closes has none.
 Rule 2: a page is fetched as the goal's own way to the network allows: from a room's hosts where the profile is
-        `networked`, from anywhere where it is `full`, and else not at all.
-Rule 3: what they read and cost counts: a call reserves for the most that they may bring.
+        `networked`, from anywhere where it is `full`, and else not at all. The endpoint knows domains alone:
+        a room's host stands there for all below it, too.
+Rule 3: what they read and cost counts: a call reserves for the most that they may bring, and one that the
+        goal's budget covers only without them has none.
 
 Names and versions as in the types of `anthropic` 2.14 (`web_search_tool_20250305_param` and its like): those that
 every model takes. Prices: https://platform.claude.com/docs/en/about-claude/pricing, "Web search tool": 10 dollars
@@ -64,6 +66,11 @@ def endpoint_tools(
                 tool["allowed_domains"] = domains
         found.append(tool)
     return tuple(found)
+
+
+def without_endpoint_tools(tools: Sequence[Json]) -> tuple[Json, ...]:
+    """The tools that are run here."""
+    return tuple(tool for tool in tools if tool.get("type") not in _TYPES.values())
 
 
 def most_tokens(tools: Sequence[Json]) -> int:

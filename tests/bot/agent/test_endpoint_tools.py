@@ -4,9 +4,9 @@ from typing import Any
 
 from adapters.rehearsal.script import fetched, searched
 from bot.goals import events as e
-from bot.goals.money import Usage
+from bot.goals.money import Budget, Usage
 from bot.tools.endpoint import SEARCH_NANO, endpoint_tools, most_nano, most_tokens
-from tests.bot.agent.world import World, a_world, said
+from tests.bot.agent.world import World, a_world, is_audited, said
 from tests.doubles.model import PRICE, calls, reply, says
 
 TOOLS = endpoint_tools(("web_search", "web_fetch"), "full", ())
@@ -59,6 +59,18 @@ async def test_what_a_search_costs_is_reserved_and_booked() -> None:
     assert started.nano_usd is not None
     assert started.nano_usd > most_nano(TOOLS)
     assert settled.nano_usd == PRICE.of(usage) + 2 * SEARCH_NANO
+
+
+async def test_what_they_may_bring_crosses_no_budget() -> None:
+    world = searching(a_world(says("Done.")))
+    await world.opens("Find out.", budget=Budget(None, most_tokens(TOOLS), None))
+
+    goal = await world.runs()
+
+    assert is_audited(goal)
+    assert not [tool for tool in world.model.requests[0].tools if "type" in tool]
+    [started] = await world.events(e.CallStarted)
+    assert started.tokens < most_tokens(TOOLS)
 
 
 async def test_a_page_that_gives_orders_calls_nothing_by_itself() -> None:
