@@ -9,7 +9,7 @@ Rule 3: whatever ends it, it is done again from the beginning, and comes to the 
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from adapters.snapshots.objects import Objects
@@ -24,7 +24,12 @@ async def put_back(tree: Tree, entries: Sequence[Entry], files: Objects) -> Rest
     wanted = {one.path: one for one in entries}
     there = {one.path: one for one in walk.found}
     gone = list(_gone(wanted, chain(walk.found, _others(walk.left_out))))
-    unknown = [one for one in walk.found if _looks_the_same(wanted.get(one.path), one)]
+    goes = frozenset(gone)
+    unknown = [
+        one
+        for one in walk.found
+        if _looks_the_same(wanted.get(one.path), one) and not _goes_with(one.path, goes)
+    ]
     hashes = await tree.hashes(unknown)
     lacking = [
         one
@@ -54,6 +59,14 @@ def _gone(wanted: Mapping[str, Entry], there: Iterable[Found]) -> Iterator[str]:
         if entry is None or entry.kind != one.kind:
             above = f"{one.path}/"
             yield one.path
+
+
+def _goes_with(path: str, gone: Collection[str]) -> bool:
+    """Whether it is in a folder that goes: then it is to be written, however it looks now."""
+    while path := path.rpartition("/")[0]:
+        if path in gone:
+            return True
+    return False
 
 
 def _others(left_out: Mapping[str, str]) -> Iterator[Found]:

@@ -266,3 +266,22 @@ async def test_folders_inside_one_another_without_end_are_left_out_and_do_no_har
     assert "drafts/a.txt" in {one.path for one in await snapshots.entries(tree)}
     assert len(await snapshots.entries(tree)) > 100
     assert restored.failed == {}
+
+
+async def test_a_folder_of_the_workspaces_own_whose_rights_were_changed_loses_no_file(
+    session: Session, workspace: Path, tmp_path: Path
+) -> None:
+    snapshots = SnapshotFolder(tmp_path / "snapshots", free_least=0)
+    await bash(session, "mkdir drafts/in && echo a > drafts/in/a && echo b > drafts/b")
+    tree, before = await snapshots.take(session), kept_of(workspace)
+
+    await bash(session, "echo c > drafts/in/c")
+    # As a backup that was restored, or the agent itself, leaves it.
+    (workspace / "drafts").chmod(0o700)
+    restored = await snapshots.restore(session, tree)
+
+    assert restored.failed == {}
+    now = kept_of(workspace)
+    assert {name: one[2] for name, one in now.items()} == {
+        name: one[2] for name, one in before.items()
+    }
