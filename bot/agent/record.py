@@ -59,7 +59,7 @@ class Record:
         """The last commit was not what was foretold: requests must be built again."""
         self._inherited = NOTHING
         self._has_inherited = not goal.forks
-        self.transcript = Transcript(goal.id)
+        self.transcript = Transcript(goal.id, keeps=False)
         self.parsed = Parsed()
         self.asides: dict[int, str] = {}
         self._journal, self._clock, self._limits = journal, clock, limits
@@ -309,15 +309,17 @@ class Record:
         """The transcript from the journal alone; texts in memory stay."""
         self.was_read_anew = True
         lines = await self._journal.history(self.goal.session)
-        self._forget_lines()
+        self._forget_lines(lines)
         self._take(lines)
         await self.fetch(0.0)
 
     async def _read_on(self) -> None:
         lines = await self._journal.history(self.goal.session, after=self._position)
-        if self._has_gap(lines):
-            lines = await self._journal.history(self.goal.session)
-            self._forget_lines()
+        lacks = not self.transcript.keeps and _has_rewound(lines)
+        if lacks or self._has_gap(lines):
+            if self._position:
+                lines = await self._journal.history(self.goal.session)
+            self._forget_lines(lines)
         self._take(lines)
 
     async def _restage(self) -> None:
@@ -330,15 +332,17 @@ class Record:
         events, contents = tuple(self._staged), tuple(self._staged_contents)
         tasks, files = self._staged_tasks, self._staged_files
         tree, artifacts = self._staged_tree, self._staged_artifacts
-        self._forget_lines()
+        self._forget_lines(lines)
         self._take(lines)
         self._forget_staged()
         self.stage(
             *events, contents=contents, tasks=tasks, files=files, tree=tree, artifacts=artifacts
         )
 
-    def _forget_lines(self) -> None:
-        self.transcript = Transcript(self.goal.id, self._inherited.pieces)
+    def _forget_lines(self, lines: Sequence[Line] = ()) -> None:
+        """Begin anew, with all of these: only where one was put back are they needed again."""
+        keeps = _has_rewound(lines)
+        self.transcript = Transcript(self.goal.id, self._inherited.pieces, keeps=keeps)
         self._position, self._seqs = 0, {}
 
     def _take(self, lines: Sequence[Line]) -> None:
@@ -359,3 +363,7 @@ class Record:
                 return True
             known[line.goal] = max(seq, known.get(line.goal, 0))
         return False
+
+
+def _has_rewound(lines: Sequence[Line]) -> bool:
+    return any(isinstance(line.entry.event, Rewound) for line in lines)

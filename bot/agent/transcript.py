@@ -23,8 +23,13 @@ from bot.ports.journal import Line
 class Transcript:
     """The conversation as one goal's next request tells it. Feed it every line, in order."""
 
-    def __init__(self, goal: str, inherited: Sequence[Piece] = ()) -> None:
-        """`inherited`: what a copy of another goal knows from that one."""
+    def __init__(self, goal: str, inherited: Sequence[Piece] = (), *, keeps: bool = True) -> None:
+        """`inherited`: what a copy of another goal knows from that one.
+
+        Args:
+            keeps: the lines, without which it takes no `Rewound`.
+        """
+        self.keeps = keeps
         self._goal, self._inherited = goal, tuple(inherited)
         self._lines: list[Line] = []
         self._cuts: dict[tuple[str, int], Cut] = {}
@@ -39,9 +44,11 @@ class Transcript:
         """Take the session's next line."""
         event = line.entry.event
         if not isinstance(event, Rewound):
-            self._lines.append(line)
+            if self.keeps:
+                self._lines.append(line)
             self._feed(line)
             return
+        assert self.keeps
         row = self._strand(line.goal).row
         self._cuts[line.goal, line.entry.seq] = cut(self._lines, line, event, row)
         self._lines.append(line)

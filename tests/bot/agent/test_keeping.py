@@ -357,6 +357,30 @@ async def test_a_copy_whose_first_turn_had_no_tools_gets_its_tasks_with_its_file
     assert await world.store.journal.tasks("g2") == (Task("Look", "doing"),)
 
 
+async def test_lines_are_remembered_only_where_a_goal_was_put_back() -> None:
+    world, _ = world_of(WRITES, says("Done."), says("On."), says("Back."), says("On again."))
+    await world.opens("Write it.")
+
+    def remembered() -> int:
+        [(record, _)] = world.turns._remembered._records.values()
+        return len(record.transcript._lines)
+
+    await world.runs()
+    await world.audits()
+    await world.runs()
+    before = remembered()
+    await rewound(world, 1)
+    await world.runs()
+    after = remembered()
+    await world.audits()
+    await world.runs()
+
+    assert before == 0
+    assert 0 < after < remembered()
+    assert "On." not in said(world.model.requests[-1])
+    await world.checks()
+
+
 async def test_what_could_not_be_put_back_is_told_after_a_kill_too() -> None:
     world, snapshots = world_of(WRITES, says("Done."), says("I look."))
     await world.opens("Write it.")
