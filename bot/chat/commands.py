@@ -13,6 +13,7 @@ from bot.chat import views
 from bot.chat.desk import LIVE, Desk, Told, is_shared
 from bot.chat.forgetting import ForgetCommands
 from bot.chat.gate_commands import GateCommands
+from bot.chat.gate_words import refuse_unfit_checks
 from bot.chat.heard import Heard
 from bot.chat.holding import HoldCommands
 from bot.chat.money_commands import MoneyCommands
@@ -360,6 +361,7 @@ class Commands:
         await self.commit(heard, goal, Cancelled(heard.person), told=told)
 
     async def _edit(self, heard: Heard, goal: Goal, command: Command) -> None:
+        refuse_unfit_checks(command.text, self._desk.manner.texts)
         content = Content(command.text, heard.person)
         old = await self._desk.objective(goal)
         edited = ObjectiveEdited(heard.person, content.hash)

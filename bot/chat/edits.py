@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from bot.chat import views
 from bot.chat.desk import Commit, Desk
+from bot.chat.gate_words import refuse_unfit_checks
 from bot.chat.heard import Heard, goal_id
 from bot.chat.parse import Command, parse, wanted
 from bot.chat.rights import Act, may
@@ -28,7 +29,10 @@ class Edits:
         self._commit = commit
 
     async def handle(self, heard: Heard) -> None:
-        """Change the objective, or tell its owner why not. Raises as the store does."""
+        """Change the objective, or tell its owner why not. Raises as the store does.
+
+        Raises BadInput: it has checks that would be left out.
+        """
         before = replace(heard.message, id=edit_of(heard.message))
         goal = await self._desk.opened_by(before)
         is_aimed = goal is not None and goal.id != goal_id(before)
@@ -46,6 +50,7 @@ class Edits:
         home = Thread(goal.session, await desk.doors.home(goal.session), goal.id)
         near = replace(heard, thread=home)
         if may(Act.EDIT, heard.roles, is_owner=heard.is_owner_of(goal), room=heard.room):
+            refuse_unfit_checks(content.text, texts)
             text = texts("said.edited", goal=desk.name(goal), **both)
             edited = ObjectiveEdited(heard.person, content.hash)
             await self._commit(near, goal, edited, contents=(content,), told=lambda _: text)

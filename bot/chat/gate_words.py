@@ -7,8 +7,16 @@ from typing import Final
 
 from bot.chat.facts import Facts, Manner
 from bot.chat.texts import Texts
+from bot.errors import BadInput
 from bot.goals.goal import Goal
-from bot.goals.objective_lines import checks_in, command_of
+from bot.goals.objective_lines import (
+    CHECK_CHARS,
+    CHECKS_MOST,
+    checks_in,
+    command_of,
+    has_long_check,
+    has_many_checks,
+)
 from bot.ports.journal import content_hash
 
 _WORDS: Final = re.compile(r"(?i:add)\s+(\S.*)|(?i:remove)\s+#?([0-9]{1,4})|(?i:list)?", re.DOTALL)
@@ -32,6 +40,14 @@ def checks_of(goal: Goal, contents: Mapping[str, str]) -> tuple[str, ...]:
     """The commands of a goal's checks, each once: those that were set, then those of its objective."""
     given = [contents[gate.command] for gate in goal.gates if contents.get(gate.command)]
     return tuple(dict.fromkeys([*given, *checks_in(contents.get(goal.objective, ""))]))
+
+
+def refuse_unfit_checks(objective: str, texts: Texts) -> None:
+    """Raise BadInput where an objective has check lines that would be left out."""
+    if has_long_check(objective):
+        raise BadInput(texts("bad.gate.long", most=CHECK_CHARS))
+    if has_many_checks(objective):
+        raise BadInput(texts("bad.gate.lines", most=CHECKS_MOST))
 
 
 def failing_line(facts: Facts, manner: Manner) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from bot.chat.abilities import is_unseen
 from bot.chat.desk import Desk, Told
+from bot.chat.gate_words import refuse_unfit_checks
 from bot.chat.heard import Heard, goal_id_in
 from bot.chat.parse import NAME
 from bot.chat.replies import AGAIN
@@ -56,8 +57,10 @@ class Starting:
 
         Raises:
             Refused: goals are off there, or one is live where there can be one only.
+            BadInput: the objective names what the room has not, or checks that would be left out.
         """
         self.refuse_where_off(heard)
+        refuse_unfit_checks(objective.text, self._desk.manner.texts)
         await refuse_unknown(self._desk, heard.message.place, objective.text)
         if await self._is_shut_out(heard):
             return

@@ -5,6 +5,7 @@ Rule: pure, and only whole lines count: the word may be in any case and stand as
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 CHECKS_MOST: Final = 10
@@ -21,9 +22,23 @@ _REPOSITORY: Final = re.compile(
 
 def checks_in(objective: str) -> tuple[str, ...]:
     """The commands of its check lines in order, each once, the first ten of them."""
-    found = (command_of(line) for line in _CHECK.findall(objective))
-    fit = (command for command in found if command and len(command) <= CHECK_CHARS)
+    fit = (command for command in _commands(objective) if len(command) <= CHECK_CHARS)
     return tuple(dict.fromkeys(fit))[:CHECKS_MOST]
+
+
+def has_long_check(objective: str) -> bool:
+    """Whether one of its check lines is longer than a check may be: it would be left out."""
+    return any(len(command) > CHECK_CHARS for command in _commands(objective))
+
+
+def has_many_checks(objective: str) -> bool:
+    """Whether it has more of them than are run: the last ones would be left out."""
+    return len(set(_commands(objective))) > CHECKS_MOST
+
+
+def _commands(objective: str) -> Iterator[str]:
+    found = (command_of(line) for line in _CHECK.findall(objective))
+    return (command for command in found if command)
 
 
 def without_checks(text: str) -> str:

@@ -67,6 +67,7 @@ PROJECTS: Final[Mapping[str, str]] = {
     "said.gate.removed": "Check {n} of {goal} is gone.",
     "bad.gate.long": "A check has at most {most} characters. Put the rest into a script.",
     "bad.gate.many": "A goal has at most {most} checks. Remove one first: `gate list` shows them.",
+    "bad.gate.lines": "An objective has at most {most} check lines. Put several commands into one script.",
     "bad.gate.twice": "That check is set already. `gate list` shows them.",
     "bad.gate.none": (
         "{goal} has no check {n} that was set by hand. `gate list` shows them; one of the objective "

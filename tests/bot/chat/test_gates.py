@@ -73,6 +73,23 @@ async def test_an_objective_that_begins_with_the_word_is_an_objective(bench: Ben
     assert texts[goal.objective] == "gate the release on green tests"
 
 
+async def test_checks_of_an_objective_that_would_be_left_out_are_refused(bench: Bench) -> None:
+    many = "\n".join(f"check: test {n}" for n in range(11))
+
+    await bench.say(f"/goal Mend it.\n{many}")
+    told = bench.last()
+    await bench.say(f"/goal Mend it.\ncheck: {'x' * 1_001}")
+    long = bench.last()
+    thread, _ = await bench.start("Mend it.\ncheck: one")
+    await bench.say(f"edit Mend it.\n{many}", thread)
+
+    assert told.startswith("An objective has at most 10 check lines.")
+    assert long.startswith("A check has at most 1000 characters.")
+    assert bench.last(thread) == told
+    goal = await bench.goal(thread)
+    assert (goal.number, goal.revision) == (1, 1)
+
+
 async def test_the_status_names_what_fails_and_the_result_what_passed(bench: Bench) -> None:
     thread, goal = await bench.start("Mend it.\ncheck: ruff check")
     await bench.say("gate add pytest -q", thread)
