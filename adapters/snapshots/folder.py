@@ -4,6 +4,7 @@ Snapshots in a folder: `files` by their contents, `trees` that list them, `marks
 Rule 1: files are on the disk before the tree that lists them, and the tree before its name is told.
 Rule 2: a tree that was written lately counts as named: the transaction that names it may be under way.
 Rule 3: threads of the loop's pool do what touches the disk; no two of them the same batch.
+Rule 4: whatever the system says of that disk is said as StoreUnusable: it fails no turn and no command.
 """
 
 import asyncio
@@ -52,6 +53,7 @@ class SnapshotFolder:
         """`most_*`: of one tree. The folder is made at the first use."""
         self._files = Objects(folder / "files", free_least=free_least)
         self._trees = Objects(folder / "trees", free_least=free_least)
+        self._folder = folder
         self._marks = folder / "marks"
         self._instead = folder / "instead"
         self._most_bytes, self._most_entries = most_bytes, most_entries
@@ -59,6 +61,36 @@ class SnapshotFolder:
 
     async def take(self, session: Session, *, before: str = "") -> str:
         """As in the port."""
+        with spoken(self._folder):
+            return await self._take(session, before)
+
+    async def restore(self, session: Session, tree: str) -> Restored:
+        """As in the port."""
+        entries = await self.entries(tree)
+        with spoken(self._folder):
+            return await put_back(session.tree, entries, self._files)
+
+    async def entries(self, tree: str) -> tuple[Entry, ...]:
+        """As in the port."""
+        with spoken(self._folder):
+            return await asyncio.to_thread(self._entries, tree)
+
+    async def without(self, tree: str, folder: str) -> str:
+        """As in the port."""
+        with spoken(self._folder):
+            return await asyncio.to_thread(self._without, tree, folder)
+
+    async def put_instead(self, trees: Mapping[str, str]) -> None:
+        """Have other trees stand for these from now on (old -> new), whoever still names the old ones."""
+        with spoken(self._folder):
+            await asyncio.to_thread(self._put_instead, trees)
+
+    async def sweep(self, named: Collection[str], *, older_s: float) -> int:
+        """As in the port."""
+        with spoken(self._folder):
+            return await asyncio.to_thread(self._sweep, frozenset(named), older_s)
+
+    async def _take(self, session: Session, before: str) -> str:
         known = await asyncio.to_thread(self._known, before)
         walk = await session.tree.walk(known.signature if known is not None else "")
         if walk.is_same:
@@ -74,27 +106,6 @@ class SnapshotFolder:
         finally:
             _let_go(reading, batch)
 
-    async def restore(self, session: Session, tree: str) -> Restored:
-        """As in the port."""
-        entries = await self.entries(tree)
-        return await put_back(session.tree, entries, self._files)
-
-    async def entries(self, tree: str) -> tuple[Entry, ...]:
-        """As in the port."""
-        return await asyncio.to_thread(self._entries, tree)
-
-    async def without(self, tree: str, folder: str) -> str:
-        """As in the port."""
-        return await asyncio.to_thread(self._without, tree, folder)
-
-    async def put_instead(self, trees: Mapping[str, str]) -> None:
-        """Have other trees stand for these from now on (old -> new), whoever still names the old ones."""
-        await asyncio.to_thread(self._put_instead, trees)
-
-    async def sweep(self, named: Collection[str], *, older_s: float) -> int:
-        """As in the port."""
-        return await asyncio.to_thread(self._sweep, frozenset(named), older_s)
-
     def _known(self, tree: str) -> Marks | None:
         """What is known of the files of a tree that is there; it counts as new from now on."""
         if not _is_name(tree) or not self._trees.touch(tree):
@@ -107,7 +118,8 @@ class SnapshotFolder:
     def _kept(self, tree: str, known: Marks) -> dict[str, Entry]:
         try:
             return {one.path: one for one in self._entries(tree)}
-        except BadInput:
+        except (BadInput, StoreUnusable):
+            # It is lost, or altered: what is there now is read anew.
             return {}
 
     def _entries(self, tree: str) -> tuple[Entry, ...]:

@@ -140,7 +140,7 @@ class Keeping:
             return ()
         try:
             known = set(_hashes(await snapshots.entries(before or EMPTY)))
-        except BadInput:
+        except (BadInput, StoreUnusable):
             known = set()
         return tuple(
             Artifact(one.path, one.hash, one.size, type_of(one.path), "made")

@@ -103,6 +103,25 @@ async def test_a_full_disk_is_said_and_leaves_nothing_half_named(
     assert await whole(tmp_path) == 0
 
 
+async def test_a_store_that_is_in_the_way_is_said_whatever_is_done(
+    session: Session, tmp_path: Path
+) -> None:
+    folder = SnapshotFolder(tmp_path / "store", free_least=0)
+    tree = await folder.take(session)
+    (tmp_path / "store").rename(tmp_path / "away")
+    (tmp_path / "store").write_text("a file where a folder should be")
+
+    for do in (
+        lambda: folder.take(session),
+        lambda: folder.take(session, before=tree),
+        lambda: folder.restore(session, tree),
+        lambda: folder.entries(tree),
+        lambda: folder.without(tree, "drafts"),
+    ):
+        with pytest.raises(StoreUnusable, match="cannot be kept or read"):
+            await do()
+
+
 async def test_a_tree_that_the_disk_has_altered_is_not_put_back(
     session: Session, tmp_path: Path
 ) -> None:
@@ -112,6 +131,19 @@ async def test_a_tree_that_the_disk_has_altered_is_not_put_back(
 
     with pytest.raises(StoreUnusable, match="altered"):
         await folder.restore(session, tree)
+
+
+async def test_after_a_tree_that_the_disk_has_altered_the_next_one_is_kept_all_the_same(
+    session: Session, tmp_path: Path
+) -> None:
+    folder = SnapshotFolder(tmp_path, free_least=0)
+    before = await folder.take(session)
+    (tmp_path / "trees" / before[:2] / before).write_bytes(b"zgarbage")
+    await write(session, "drafts/0.txt", "another")
+
+    tree = await folder.take(session, before=before)
+
+    assert len(await folder.entries(tree)) == 12
 
 
 async def test_a_file_that_the_disk_has_lost_is_told_and_not_made_up(
