@@ -10,6 +10,7 @@ from adapters.store import codec, queries
 from adapters.store.attachments import write_shared
 from adapters.store.bounds import Bounds
 from adapters.store.checkpoints import point_of, write_artifacts, write_copy, write_rewound
+from adapters.store.inherited import inherited
 from adapters.store.moves import (
     Move,
     bookings,
@@ -110,7 +111,7 @@ class StoreJournal:
             writes = Writes()
             write_opened(writes, moved.goal, event.reopens)
             write_copy(writes, event)
-            write_contents(writes, event.session, contents, at)
+            write_contents(writes, event.session, inherited(tx, event, contents), at)
             write_moves(writes, (move,), self._limits_hash)
             write_handled(writes, handled, at)
             applied = Applied(moved.goal, (entry,), moved.instructions)

@@ -74,6 +74,15 @@ _ANSWER: Final = (
 _ROOTS: Final = select(_O.c.content).where(
     _O.c.session == bindparam("of_session"), text("outbox.kind = 'root'")
 )
+_COPY_ROOTS: Final = (
+    select(_O.c.content)
+    .join(_G, _G.c.session == _O.c.session)
+    .where(
+        _O.c.session == bindparam("of_session"),
+        _G.c.objective == bindparam("of_hash"),
+        text("outbox.kind = 'root'"),
+    )
+)
 _SIGNS: Final = (
     select(_I.c.id, _C.c.text, _gone.c.at)
     .join(_P, _P.c.id == _I.c.person)
@@ -110,6 +119,12 @@ def take_back(tx: Transaction, removed: Removed) -> bool:
     wholes = [_text(tx, row) for row in said]
     made = list(_made(tx, removed.id, [*said, *opening], wholes))
     taken = [(session, hash) for session, hash in tx.all(_AS, of_id=removed.id) if session != mail]
+    # The first message of a copy's thread repeats its objective.
+    taken += [
+        (session, root)
+        for session, hash in taken
+        for [root] in tx.all(_COPY_ROOTS, of_session=session, of_hash=hash)
+    ]
     taken += [(session, hash) for session, hash, _ in made]
     blank([Change(session, hash, None) for session, hash in taken], tx)
     texts = {one for one in (*wholes, *(one for _, _, one in made)) if one}

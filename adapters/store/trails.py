@@ -25,6 +25,8 @@ _BY_ID: Final = KNOWN.where(_P.c.id == bindparam("of_id"))
 GOALS: Final = (
     select(_G.c.id, _G.c.session, _G.c.state).where(_G.c.owner == bindparam("of_person"))
 )  # fmt: skip
+_WROTE: Final = select(_C.c.session).where(_C.c.author == bindparam("of_person")).distinct()
+"""Where words of theirs are: a copy of their goal may live where they never spoke."""
 _HEARD: Final = select(_I.c.room, _I.c.thread, _I.c.id, _I.c.person)
 _SPOT: Final = (
     select(_S.c.id, _S.c.kind, _S.c.room, _S.c.thread, _R.c.network, _R.c.workspace, _R.c.name)
@@ -107,9 +109,10 @@ class _Mates:
 def _spots(
     reader: Reader, person: str, heard: Iterable[Row], goals: Iterable[Row]
 ) -> Iterable[Row]:
-    """The sessions that they spoke in or have goals in."""
+    """The sessions that they spoke in or have goals in, or that hold words of theirs."""
     found: dict[str, Row] = {}
-    for session in {goal[1] for goal in goals}:
+    wrote = reader.all(_WROTE, of_person=person)
+    for session in {goal[1] for goal in goals} | {row[0] for row in wrote}:
         for row in reader.all(_SPOT_OF, of_session=session):
             found[row[0]] = row
     places: dict[tuple[str, str], None] = {}

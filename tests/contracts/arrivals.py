@@ -279,6 +279,28 @@ class ArrivalsContract:
         assert len(before) == 2
         assert await bed.journal.contents(thread.session, hashes) == {}
 
+    async def test_what_a_copy_brought_along_of_it_goes_as_well(self, bed: Bed) -> None:
+        message = said(bed, "our salaries")
+        await bed.inbox.receive_all((message,))
+        ann, ben = [await bed.rooms.person("matrix", who) for who in (ANN, BEN)]
+        words = Content("our salaries", ann)
+        first = await bed.rooms.begin_new(HOUSE, "$first")
+        event = GoalOpened("g", first.session, 0, ann, words.hash, DEFAULT_BUDGET)
+        await bed.journal.open(event, [words], (message.id,))
+        await bed.time.pass_by(5)
+        thread = await bed.rooms.begin_new(replace(HOUSE, room="!elsewhere:peers"), "$copy")
+        copy = replace(event, goal="h", session=thread.session, owner=ben, forks="g", fork_seq=1)
+        texts = [Content(words.text, ben), Content("of ben's own", ben)]
+        await bed.journal.open(copy, texts, root=lambda _: "on: our salaries")
+        roots = [one.content for one in await bed.outbox.claim("matrix", limit=9)]
+        hashes = [words.hash, texts[1].hash, *roots]
+        before = await bed.journal.contents(thread.session, hashes)
+
+        await bed.inbox.receive_all((Removed(message.id, HOUSE, ANN, 8.0),))
+
+        assert len(before) == 3
+        assert await bed.journal.contents(thread.session, hashes) == {texts[1].hash: "of ben's own"}
+
     async def test_what_a_reaction_quoted_goes_where_the_message_never_came(self, bed: Bed) -> None:
         await bed.inbox.receive_all((Reacted("$r", HOUSE, BEN, "🎯", "$old", 7.0, "a slip"),))
 

@@ -57,7 +57,15 @@ from tests.doubles.store_leases import MemoryLeases
 from tests.doubles.store_mail import MemoryInbox, MemoryOutbox, MemoryPositions
 from tests.doubles.store_moves import move_room
 from tests.doubles.store_records import MemoryRecords
-from tests.doubles.store_rows import Rows, is_in, is_within, live_goal, person_id, thread_of
+from tests.doubles.store_rows import (
+    Rows,
+    inherited,
+    is_in,
+    is_within,
+    live_goal,
+    person_id,
+    thread_of,
+)
 
 
 class MemoryStore:
@@ -153,7 +161,7 @@ class MemoryJournal:
         applied = Applied(moved.goal, (entry,), moved.instructions)
         answer = _answer(reply, applied)
         first = root(applied) if root is not None else ""
-        self._keep(moved.goal, (entry,), contents)
+        self._keep(moved.goal, (entry,), [inherited(rows, opened, one) for one in contents])
         self._inbox.mark(handled)
         self._post(None, moved.goal, moved.instructions, event.at)
         self._outbox.answer(*answer)

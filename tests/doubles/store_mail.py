@@ -110,9 +110,12 @@ class MemoryInbox:
         made = [
             (session, hash)
             for (session, hash), content in rows.contents.items()
-            if content.author == author
-            and content.text in said.text
-            and is_in(rows.sessions[session], said.place)
+            if content.message == said.id
+            or (
+                content.author == author
+                and content.text in said.text
+                and is_in(rows.sessions[session], said.place)
+            )
         ]
         begun = {
             goal.session for goal in rows.goals.values() if (goal.session, goal.objective) in made

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
+from bot.goals.events import GoalOpened
 from bot.goals.goal import Goal
 from bot.ports.chat import (
     Attachment,
@@ -140,3 +141,20 @@ def is_in(place: Place, room: Place) -> bool:
     """The consoles of one database are one room."""
     is_near = room.network == "console" or place.workspace == room.workspace
     return is_near and (place.network, place.room) == (room.network, room.room)
+
+
+def inherited(rows: Rows, opened: GoalOpened, content: Content) -> Content:
+    """A text of an opening: one that a copy brings along is whose it is there."""
+    was = rows.goals[opened.forks].session if opened.forks in rows.goals else ""
+    there = rows.contents.get((was, content.hash))
+    if there is None:
+        return content
+    source = next(
+        (
+            said.id
+            for said in (row.received.message for row in rows.inbox.values())
+            if person_of(rows, said) == there.author and there.text in said.text
+        ),
+        "",
+    )
+    return replace(content, author=there.author, message=there.message or source)
