@@ -1,6 +1,8 @@
 """Standing permissions of rooms, as rows; see `adapters.store.standing`."""
 
 import json
+import math
+from collections.abc import Callable
 from typing import Final, get_args
 
 from sqlalchemy import bindparam, select, text
@@ -27,6 +29,7 @@ _OF: Final = (
     .order_by(_G.c.given_at.desc(), _G.c.id)
 )
 _ONE: Final = select(_G.c.expires_at).where(*_HERE, _G.c.id == bindparam("of_id"))
+_TIME: Final = select(text("CAST(extract(epoch FROM clock_timestamp()) AS float8)"))
 _END: Final = queries.set_in(_G, "expires_at", "person").where(_G.c.id == bindparam("of_id"))
 """`person`: who took it back."""
 
@@ -34,8 +37,9 @@ _END: Final = queries.set_in(_G, "expires_at", "person").where(_G.c.id == bindpa
 class StorePermissions:
     """Port Permissions."""
 
-    def __init__(self, writer: Writer, readers: Readers) -> None:
-        self._writer, self._readers = writer, readers
+    def __init__(self, writer: Writer, readers: Readers, now: Callable[[], float]) -> None:
+        """`now`: of our clock, which counts where the database has none of its own."""
+        self._writer, self._readers, self._now = writer, readers, now
 
     async def of(self, room: Place) -> tuple[Permission, ...]:
         """As in the port."""
@@ -44,14 +48,13 @@ class StorePermissions:
             id = find_room(reader, room)
             if id is None:
                 return ()
-            found = (_permission(room, row) for row in reader.all(_OF, of_room=id))
-            return tuple(one for one in found if one is not None)
+            found = [_permission(room, row) for row in reader.all(_OF, of_room=id)]
+            if not any(found):
+                return ()
+            now = self._now() if self._readers.is_near else (reader.one(_TIME) or (math.inf,))[0]
+            return tuple(one for one in found if one is not None and one.expires_at > now)
 
-        kept = await self._readers.do(query)
-        if not kept:
-            return ()
-        now = await self._writer.do(lambda tx: tx.now())
-        return tuple(one for one in kept if one.expires_at > now)
+        return await self._readers.do(query)
 
     async def revoke(self, room: Place, id: str, by: str, answer: Answer = NOTHING) -> bool:
         """As in the port."""

@@ -26,6 +26,7 @@ from bot.goals.events import NoteLeft
 from bot.goals.limits import LIMITS
 from bot.ports.journal import Content
 from tests.adapters.store.clocks import HandClock, HandTime
+from tests.contracts.permissions import HERE, give
 from tests.contracts.stores import Bed
 
 URL = "sqlite:///headway.db"
@@ -326,6 +327,7 @@ from bot.goals.events import NoteLeft
 from bot.goals.limits import LIMITS
 from bot.ports.journal import Content
 from tests.adapters.store.clocks import HandClock, HandTime
+from tests.contracts.permissions import HERE, give
 from tests.contracts.stores import Bed
 
 async def write(bed, goal, n):
@@ -384,3 +386,12 @@ def _inner(store: Store) -> Any:
     """The database itself, beneath what times it."""
     timed: Any = store.writer._database
     return timed._database
+
+
+async def test_a_look_at_permissions_waits_for_no_writer(
+    store: Store, bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await give(bed)
+    monkeypatch.setattr(store.writer, "do", None)
+
+    assert len(await store.permissions.of(HERE)) == 1
