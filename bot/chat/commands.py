@@ -24,6 +24,7 @@ from bot.chat.people_commands import PeopleCommands
 from bot.chat.permission_commands import PermissionCommands
 from bot.chat.point_commands import PointCommands
 from bot.chat.replies import picking
+from bot.chat.repo_commands import refuse_unknown
 from bot.chat.rights import Act, may
 from bot.chat.secret_commands import SecretCommands
 from bot.chat.showing import Showing
@@ -362,6 +363,7 @@ class Commands:
 
     async def _edit(self, heard: Heard, goal: Goal, command: Command) -> None:
         refuse_unfit_checks(command.text, self._desk.manner.texts)
+        await refuse_unknown(self._desk, await self._desk.doors.home(goal.session), command.text)
         content = Content(command.text, heard.person)
         old = await self._desk.objective(goal)
         edited = ObjectiveEdited(heard.person, content.hash)

@@ -12,6 +12,7 @@ from bot.chat.desk import Commit, Desk
 from bot.chat.gate_words import refuse_unfit_checks
 from bot.chat.heard import Heard, goal_id
 from bot.chat.parse import Command, parse, wanted
+from bot.chat.repo_commands import refuse_unknown
 from bot.chat.rights import Act, may
 from bot.chat.verbs import START, VERBS
 from bot.errors import BadInput
@@ -31,7 +32,7 @@ class Edits:
     async def handle(self, heard: Heard) -> None:
         """Change the objective, or tell its owner why not. Raises as the store does.
 
-        Raises BadInput: it has checks that would be left out.
+        Raises BadInput: it has checks that would be left out, or names what the room has not.
         """
         before = replace(heard.message, id=edit_of(heard.message))
         goal = await self._desk.opened_by(before)
@@ -51,6 +52,7 @@ class Edits:
         near = replace(heard, thread=home)
         if may(Act.EDIT, heard.roles, is_owner=heard.is_owner_of(goal), room=heard.room):
             refuse_unfit_checks(content.text, texts)
+            await refuse_unknown(desk, home.place, content.text)
             text = texts("said.edited", goal=desk.name(goal), **both)
             edited = ObjectiveEdited(heard.person, content.hash)
             await self._commit(near, goal, edited, contents=(content,), told=lambda _: text)

@@ -13,14 +13,25 @@ from dataclasses import replace
 
 from bot.chat import views
 from bot.chat.desk import Commit, Desk
+from bot.chat.gate_words import refuse_unfit_checks
 from bot.chat.heard import Heard
 from bot.chat.parse import Command, objective
-from bot.chat.point_words import lasting_text, list_text, point_text, read_copy, read_point
+from bot.chat.point_words import (
+    HEARD_CHARS,
+    heard_text,
+    lasting_text,
+    later_text,
+    list_text,
+    point_text,
+    read_copy,
+    read_point,
+)
+from bot.chat.repo_commands import refuse_unknown
 from bot.chat.starting import Starting
 from bot.errors import BadInput, Refused, StoreUnusable
 from bot.goals.events import GoalOpened, Rewound
 from bot.goals.goal import Goal, State
-from bot.goals.rewinding import lasting
+from bot.goals.rewinding import lasting, said_since
 from bot.ports.checkpoints import Checkpoint, Checkpoints
 from bot.ports.journal import Applied, Content
 
@@ -50,8 +61,12 @@ class PointCommands:
         where = point_text(point, desk.clock.now(), manner)
 
         after = [lasting_text(done, posts, manner.texts)]
-        if point.number < points[-1].number:
-            after.append(manner.texts("said.rewound.later", n=points[-1].number))
+        if later := later_text(points, point, manner.texts):
+            after.append(later)
+        hashes = said_since((line.entry for line in lines if line.goal == goal.id), point.seq)
+        there = await desk.journal.contents(goal.session, hashes)
+        said = [views.one_line(there[one], HEARD_CHARS) for one in hashes if there.get(one)]
+        after.append(heard_text(said, manner.texts))
 
         def told(applied: Applied) -> str:
             is_over = applied.goal.state is State.OVER_BUDGET
@@ -80,6 +95,9 @@ class PointCommands:
         said = objective(wanted, texts) if wanted else there.get(point.point.objective, "")
         if not said:
             raise BadInput(texts("bad.fork.no_objective", goal=name))
+        if wanted:
+            refuse_unfit_checks(said, texts)
+        await refuse_unknown(desk, heard.message.place, said)
         thread = await self._starting.apart(heard)
         content = Content(said, heard.person, heard.of)
         opened = self._starting.opened(heard, thread, content, rest)

@@ -12,6 +12,8 @@ from bot.goals.rewinding import Lasting
 from bot.ports.checkpoints import Checkpoint
 
 SHOWN_MOST: Final = 20
+HEARD_MOST: Final = 5
+HEARD_CHARS: Final = 120
 _POINT: Final = re.compile(r"(?:#?([0-9]{1,6}))?")
 _COPY: Final = re.compile(r"(?:#?([0-9]{1,6})(?:\s+(\S.*))?)?", re.DOTALL)
 
@@ -47,6 +49,30 @@ def point_text(one: Checkpoint, now: float, manner: Manner) -> str:
     """`checkpoint 3 (turn 2, Tue 14:05 CET)`."""
     at = moment(one.at, now, manner.zone, manner.texts)
     return manner.texts("said.point", n=one.number, turn=one.turn, time=at)
+
+
+def later_text(points: Sequence[Checkpoint], to: Checkpoint, texts: Texts) -> str:
+    """How the rewind is taken back, and what would not come back with it; empty where none can be."""
+    later = [one for one in points if one.number > to.number]
+    if not later:
+        return ""
+    whole = [one.number for one in later if one.tree]
+    if not whole:
+        return texts("said.rewound.not_back")
+    told = texts("said.rewound.later", n=whole[-1])
+    if whole[-1] == later[-1].number:
+        return told
+    return f"{told} {texts('said.rewound.later.without', n=whole[-1])}"
+
+
+def heard_text(said: Sequence[str], texts: Texts) -> str:
+    """What people said since, a line each, the last of it; empty where they said nothing."""
+    if not said:
+        return ""
+    lines = [f"> {one}" for one in said[-HEARD_MOST:]]
+    if len(said) > HEARD_MOST:
+        lines.insert(0, texts("said.rewound.heard.more", n=len(said) - HEARD_MOST))
+    return "\n".join([texts("said.rewound.heard"), *lines])
 
 
 def lasting_text(done: Lasting, posts: int, texts: Texts) -> str:

@@ -43,3 +43,9 @@ def lasting(entries: Iterable[Entry], to_seq: int) -> Lasting:
             case _:
                 pass
     return Lasting(tuple(sorted((+external).items())), shared, approved, messages)
+
+
+def said_since(entries: Iterable[Entry], to_seq: int) -> tuple[str, ...]:
+    """Hashes of what people said after that entry, as the goal heard it."""
+    later = (entry.event for entry in entries if entry.seq > to_seq)
+    return tuple(event.content for event in later if isinstance(event, MessageReceived))

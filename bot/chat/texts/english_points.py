@@ -28,6 +28,10 @@ POINTS: Final[Mapping[str, str]] = {
         "{goal} is back at {point}. Its budget is used up all the same: `budget` raises it."
     ),
     "said.rewound.later": "What came after is kept for now: `rewind {n}` takes this back.",
+    "said.rewound.later.without": "What was done after {n} has no files kept: it does not come back.",
+    "said.rewound.not_back": ("This cannot be taken back: of what came after, no files were kept."),
+    "said.rewound.heard": "What was said since is told to it when it goes on:",
+    "said.rewound.heard.more": "- and {n} earlier messages",
     "said.lasting": "This stays done: {what}.",
     "said.lasting.tool": "`{name}`",
     "said.lasting.tools": "`{name}` ({n} times)",

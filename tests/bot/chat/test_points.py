@@ -96,6 +96,66 @@ async def test_a_rewind_says_where_it_is_and_what_stays_done(
     assert any(type(one).__name__ == "StopTurn" for _, asked in bench.woken for one in asked)
 
 
+async def test_a_rewind_is_taken_back_by_the_last_point_that_has_its_files(
+    bench: Bench, kept: MemorySnapshots
+) -> None:
+    thread, goal = await begun(bench, kept)
+    journal = bench.store.journal
+    await journal.commit(Unit(goal.id, (e.TurnStarted(),)))
+    ended = e.TurnEnded("stopped", reply=content_hash("x"))
+    await journal.commit(Unit(goal.id, (ended,), tree=""))
+    await journal.commit(Unit(goal.id, (e.Resumed(goal.owner),)))
+
+    await bench.say("rewind 1", thread)
+
+    shown = bench.last(thread)
+    assert "`rewind 2` takes this back" in shown
+    assert "What was done after 2 has no files kept" in shown
+
+
+async def test_a_rewind_that_cannot_be_taken_back_says_so(
+    bench: Bench, kept: MemorySnapshots
+) -> None:
+    thread, goal = await bench.start()
+    await turn(bench, goal, kept, "one")
+    journal = bench.store.journal
+    await journal.commit(Unit(goal.id, (e.TurnStarted(),)))
+    ended = e.TurnEnded("stopped", reply=content_hash("x"))
+    await journal.commit(Unit(goal.id, (ended,), tree=""))
+
+    await bench.say("rewind 1", thread)
+
+    assert "This cannot be taken back" in bench.last(thread)
+
+
+async def test_a_rewind_lists_what_was_said_since_the_last_of_it(
+    bench: Bench, kept: MemorySnapshots
+) -> None:
+    thread, _ = await begun(bench, kept)
+    for n in range(1, 8):
+        await bench.say(f"mind the budget {n}", thread)
+
+    await bench.say("rewind 1", thread)
+
+    shown = bench.last(thread)
+    assert "- and 2 earlier messages" in shown
+    assert [f"> mind the budget {n}" in shown for n in range(1, 8)] == [False] * 2 + [True] * 5
+
+
+async def test_a_repository_that_the_room_has_not_is_refused_in_a_copy_and_in_an_edit(
+    bench: Bench, kept: MemorySnapshots
+) -> None:
+    object.__setattr__(bench.desk, "repositories", bench.store.repositories)
+    thread, goal = await begun(bench, kept)
+
+    for words in ("fork 1 Do it.\nrepo: nowhere", "edit Do it.\nrepo: nowhere"):
+        await bench.say(words, thread)
+
+        assert "nowhere" in bench.last(thread)
+    assert [one.id for one in await bench.store.rooms.goals()] == [goal.id]
+    assert (await bench.goal(thread)).objective == goal.objective
+
+
 async def test_where_the_files_are_gone_nothing_changes(
     bench: Bench, kept: MemorySnapshots
 ) -> None:
