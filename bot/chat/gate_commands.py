@@ -19,6 +19,9 @@ from bot.goals.hands import GateLine
 from bot.goals.objective_lines import CHECK_CHARS, CHECKS_MOST
 from bot.ports.journal import Content
 
+TRIES: Final = 3
+"""How often a change is made anew where somebody else's was sooner."""
+
 
 class MayWith(Protocol):
     """`Commands.may`, of a goal."""
@@ -46,7 +49,22 @@ class GateCommands:
             return
         if goal.is_final:
             raise Refused("The goal has ended.", code="final")
-        await (self._add(heard, goal, words.add) if words.add else self._remove(heard, goal, words))
+        for _ in range(TRIES):
+            try:
+                await self._change(heard, goal, words)
+                return
+            except Refused as error:
+                if error.code != "gates_changed":
+                    raise
+            # Somebody else set one at the same moment: this one is added to theirs.
+            goal = await self._desk.journal.goal(goal.id)
+        await self._change(heard, goal, words)
+
+    async def _change(self, heard: Heard, goal: Goal, words: GateWords) -> None:
+        if words.add:
+            await self._add(heard, goal, words.add)
+        else:
+            await self._remove(heard, goal, words)
 
     async def _add(self, heard: Heard, goal: Goal, text: str) -> None:
         texts = self._desk.manner.texts
@@ -59,7 +77,7 @@ class GateCommands:
             raise BadInput(texts("bad.gate.twice"))
         line = GateLine(goal.gates_made + 1, content.hash, heard.person)
         told = texts("said.gate.added", n=line.number, goal=self._desk.name(goal))
-        changed = GatesSet(heard.person, (*goal.gates, line))
+        changed = _set(heard, goal, (*goal.gates, line))
         await self._commit(heard, goal, changed, contents=(content,), told=lambda _: told)
 
     async def _remove(self, heard: Heard, goal: Goal, words: GateWords) -> None:
@@ -68,4 +86,9 @@ class GateCommands:
         if len(kept) == len(goal.gates):
             raise BadInput(texts("bad.gate.none", n=words.remove, goal=name))
         told = texts("said.gate.removed", n=words.remove, goal=name)
-        await self._commit(heard, goal, GatesSet(heard.person, kept), told=lambda _: told)
+        await self._commit(heard, goal, _set(heard, goal, kept), told=lambda _: told)
+
+
+def _set(heard: Heard, goal: Goal, gates: tuple[GateLine, ...]) -> GatesSet:
+    """These in the place of those that the goal has now."""
+    return GatesSet(heard.person, gates, over=tuple(gate.number for gate in goal.gates))

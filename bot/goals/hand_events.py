@@ -17,11 +17,15 @@ class ProfileSet:
 
 @dataclass(frozen=True, slots=True)
 class GatesSet:
-    """A person changed its checks: these are all of them now. The revision stays."""
+    """A person changed its checks: these are all of them now. The revision stays.
+
+    `over`: the numbers of those that it was made from; where there are others now, it does not fit.
+    """
 
     by: str
     gates: tuple[GateLine, ...]
     at: float = 0.0
+    over: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ def profile_set(goal: Goal, event: ProfileSet, limits: Limits) -> Moved:
 
 def gates_set(goal: Goal, event: GatesSet, limits: Limits) -> Moved:
     """Counts from the next audit on. One that was taken away has not been mended."""
+    if event.over is not None and event.over != tuple(gate.number for gate in goal.gates):
+        raise Refused("The checks have changed since.", code="gates_changed")
     made = max((goal.gates_made, *(gate.number for gate in event.gates)))
     taken = {gate.command for gate in goal.gates} - {gate.command for gate in event.gates}
     failing = tuple(name for name in goal.failing if name not in taken)

@@ -65,6 +65,7 @@ PROJECTS: Final[Mapping[str, str]] = {
     ),
     "said.gate.added": "Check {n} is set: {goal} is complete only when it passes.",
     "said.gate.removed": "Check {n} of {goal} is gone.",
+    "refused.gates_changed": "Others change the checks of {goal} right now. Say it again.",
     "bad.gate.long": "A check has at most {most} characters. Put the rest into a script.",
     "bad.gate.many": "A goal has at most {most} checks. Remove one first: `gate list` shows them.",
     "bad.gate.lines": "An objective has at most {most} check lines. Put several commands into one script.",

@@ -1,9 +1,13 @@
 """The verb `gate`, at the console and among people; what is shown of checks."""
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from bot.chat.gate_words import GateWords, read_gate
 from bot.goals.events import Audited, GatesRan, TurnEnded
+from bot.ports.chat import Speaker
 from bot.ports.journal import content_hash
 from tests.bot.chat.conftest import Bench
 from tests.bot.chat.turns import began
@@ -51,6 +55,25 @@ async def test_a_number_is_given_once(bench: Bench) -> None:
         await bench.say(text, thread)
 
     assert [gate.number for gate in (await bench.goal(thread)).gates] == [2]
+
+
+async def test_two_who_set_a_check_at_the_same_moment_both_have_theirs(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread, _ = await bench.start()
+    kind: Any = type(bench.store.journal)
+    commit = kind.commit
+
+    async def slow(self: Any, unit: Any) -> Any:
+        await asyncio.sleep(0.02)
+        return await commit(self, unit)
+
+    monkeypatch.setattr(kind, "commit", slow)
+    for words, where in (("/goal gate G1 add one", ""), ("gate add two", thread)):
+        await bench.console.say(Speaker("ann", "ann"), words, where)
+    await bench.deliver()
+
+    assert len((await bench.goal(thread)).gates) == 2
 
 
 async def test_what_does_not_fit_is_told_with_the_mend(bench: Bench) -> None:

@@ -1,5 +1,8 @@
 """What a person sets about a goal: its profile, its checks."""
 
+import pytest
+
+from bot.errors import Refused
 from bot.goals.events import (
     GatesRan,
     GatesSet,
@@ -37,6 +40,17 @@ def test_checks_are_numbered_onwards() -> None:
     assert (life.goal.gates, life.goal.gates_made) == ((LINT,), 2)
     life.take(GatesSet("ann", ()))
     assert (life.goal.gates, life.goal.gates_made) == ((), 2)
+
+
+def test_a_change_that_was_made_from_other_checks_is_refused() -> None:
+    life = lives.in_working().take(GatesSet("ann", (LINT,), over=()))
+
+    with pytest.raises(Refused) as refused:
+        life.take(GatesSet("ben", (TEST,), over=()))
+
+    assert refused.value.code == "gates_changed"
+    life.take(GatesSet("ben", (LINT, TEST), over=(LINT.number,)))
+    assert life.goal.gates == (LINT, TEST)
 
 
 def test_a_check_that_was_mended_adds_a_continuation_once_a_turn() -> None:
