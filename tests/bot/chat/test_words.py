@@ -165,6 +165,7 @@ EXAMPLES: dict[str, str] = {
     "self_approve": "on", "four_eyes": "on", "retention_days": "30", "workspace_days": "0",
     "threads": "off", "reactions": "on", "acks": "off", "profile": "networked", "approvals": "deny",
     "unattended": "park", "plan_first": "on", "hosts": "pypi,api.example.org",
+    "server_tools": "off",
 }  # fmt: skip
 
 
