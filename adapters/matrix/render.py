@@ -17,7 +17,7 @@ from typing import Any, Final
 from adapters.matrix.markup import escaped, link, link_to
 from adapters.matrix.text import Written, as_is, line, written
 from bot.ports.chat import Button, Shape
-from bot.ports.plain import SEPARATOR, TASK_GLYPHS, unmarked
+from bot.ports.plain import SEPARATOR, TASK_GLYPHS, closed, unmarked
 
 Content = dict[str, Any]
 
@@ -138,10 +138,7 @@ def excerpt(shape: Shape, most: int, name: str, words: Words) -> Shape:
     Of what is to be decided all that there is room for is shown, with the hash of the whole.
     """
     beginning = shape.body.strip() if shape.is_yes_or_no else shape.body.strip().split("\n\n")[0]
-    first, fence = brief(beginning, most), "`" * 3
-    if first.count(fence) % 2:
-        first = f"{first}\n{fence}"
-    body = f"{first}\n\n{words.whole.format(name=name)}"
+    body = f"{closed(brief(beginning, most))}\n\n{words.whole.format(name=name)}"
     short = replace(shortened(shape, most), body=body)
     if not shape.is_yes_or_no:
         return short

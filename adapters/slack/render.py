@@ -22,7 +22,7 @@ from adapters.slack.richtext import plain_of
 from adapters.slack.text import JOINER, line, parsed, quiet
 from bot.errors import Refused
 from bot.ports.chat import Shape
-from bot.ports.plain import SEPARATOR, TASK_GLYPHS, printable
+from bot.ports.plain import SEPARATOR, TASK_GLYPHS, closed, printable
 
 TEXT_MOST: Final = 4_000
 """Characters of the text of a message that is edited; of a new one, where Slack recommends to end."""
@@ -118,7 +118,7 @@ def shortened(shape: Shape, most: int) -> Shape:
         tasks.append((f"+{len(shape.tasks) - kept}", "open"))
     return replace(
         shape,
-        body=_closed(kit.cut(shape.body, most)),
+        body=closed(kit.cut(shape.body, most)),
         facts=tuple(kit.cut(fact, most) for fact in shape.facts),
         now=kit.cut(shape.now, most),
         tasks=tuple(tasks),
@@ -133,18 +133,13 @@ def excerpt(shape: Shape, most: int, name: str, words: Words) -> Shape:
     Of what is to be decided all that there is room for is shown.
     """
     if shape.is_yes_or_no:
-        begun = f"{_closed(kit.cut(shape.body, most))}\n\n{words.whole.format(name=name)}"
+        begun = f"{closed(kit.cut(shape.body, most))}\n\n{words.whole.format(name=name)}"
         return replace(shortened(shape, most), body=begun)
     paragraphs = shape.body.strip().split("\n\n")
     is_headline = paragraphs[0].startswith("#") and "\n" not in paragraphs[0]
     first = "\n\n".join(paragraphs[: 2 if is_headline else 1])
-    body = f"{_closed(kit.cut(first, most))}\n\n{words.whole.format(name=name)}"
+    body = f"{closed(kit.cut(first, most))}\n\n{words.whole.format(name=name)}"
     return replace(shortened(shape, most), body=body)
-
-
-def _closed(text: str) -> str:
-    """A text that was cut within code, with its fence closed."""
-    return f"{text}\n{mrkdwn.FENCE}" if text.count(mrkdwn.FENCE) % 2 else text
 
 
 def _split(facts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

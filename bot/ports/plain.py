@@ -5,6 +5,7 @@ The head is glyph, word and facts; below it what it is about, what goes on, and 
 A glyph never stands without its word.
 """
 
+import re
 from typing import Final
 
 from bot.ports.chat import Shape
@@ -22,6 +23,7 @@ _HARMFUL: Final = (
     # Lone surrogates: no output takes them.
     *range(0xD800, 0xE000),
 )
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _UNMARKED: Final = (("`", "'"), ("](", "] ("))
 """What would make a link or code of a name, and what stands in its place."""
 _REPLACED: Final = dict.fromkeys(_HARMFUL, "\N{REPLACEMENT CHARACTER}")
@@ -33,6 +35,21 @@ def printable(text: str) -> str:
     """The text without control characters: no terminal obeys what an agent or a person wrote,
     nor shows it in another order than it has."""
     return text.replace("\r\n", "\n").translate(_REPLACED)
+
+
+def closed(text: str) -> str:
+    """A text that was cut within code, with its fence closed as it was opened."""
+    opened = ""
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if found is None:
+            continue
+        fence, rest = found[1], found[2]
+        if not opened:
+            opened = fence if fence[0] == "~" or "`" not in rest else ""
+        elif fence.startswith(opened) and not rest.strip():
+            opened = ""
+    return f"{text}\n{opened}" if opened else text
 
 
 def unmarked(text: str) -> str:
