@@ -2,10 +2,12 @@
 The verbs `permissions` and `profile`: what a room has allowed for a time, and what a goal may do unasked.
 
 Rule 1: a number is one of the list that its sayer was shown last: the list may have moved on since.
+        Where nothing is known of one, it is shown, and nothing is taken back.
 Rule 2: a goal's owner sets its profile up to the room's; beyond that an admin alone. Whoever lowers one
         that an admin has raised gets no further up than they came from.
 """
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -18,6 +20,7 @@ from bot.chat.parse import Command
 from bot.chat.permission_words import (
     OPEN,
     PermissionWords,
+    is_number,
     list_text,
     meant,
     read_permissions,
@@ -32,6 +35,9 @@ from bot.ports.chat import Place
 from bot.ports.permissions import Permission, Permissions
 from bot.tools.policy.verdict import profile_of
 
+SHOWN_MOST: Final = 256
+"""Lists that are remembered, the last ones."""
+
 
 class PermissionCommands:
     """One method a verb."""
@@ -40,7 +46,7 @@ class PermissionCommands:
 
     def __init__(self, desk: Desk, commit: Commit, may: MayWith) -> None:
         self._desk, self._commit, self._may = desk, commit, may
-        self._shown: dict[tuple[str, Place], Sequence[Permission]] = {}
+        self._shown: OrderedDict[tuple[str, Place], Sequence[Permission]] = OrderedDict()
 
     async def run(self, heard: Heard, command: Command) -> None:
         """`permissions [revoke N]`. Raises Refused, BadInput."""
@@ -50,11 +56,21 @@ class PermissionCommands:
         if words.revoke:
             await self._revoke(heard, place, listed, words.revoke)
             return
+        await self._list(heard, place, listed)
+
+    async def _list(
+        self, heard: Heard, place: Place, listed: Sequence[Permission], told: str = ""
+    ) -> None:
+        """Show them, below `told`; numbers are of this list from now on."""
+        self._shown.pop((heard.person, place), None)
         self._shown[heard.person, place] = listed
+        if len(self._shown) > SHOWN_MOST:
+            self._shown.popitem(last=False)
         people = await self._desk.rooms.people(sorted({one.by for one in listed if one.by}))
         names = {person: speaker.name for person, speaker in people.items()}
         manner = self._desk.manner_in(place)
-        await self._desk.answer(heard, list_text(listed, names, self._desk.clock.now(), manner))
+        shown = list_text(listed, names, self._desk.clock.now(), manner)
+        await self._desk.answer(heard, "\n\n".join(part for part in (told, shown) if part))
 
     async def profile(self, heard: Heard, goal: Goal, command: Command) -> None:
         """Show a goal's profile, or set it. Raises Refused."""
@@ -85,7 +101,11 @@ class PermissionCommands:
         if not await self._may(heard, Act.MEMORY):
             return
         texts = self._desk.manner.texts
-        one = meant(word, self._shown.get((heard.person, place), listed))
+        seen = self._shown.get((heard.person, place))
+        if seen is None and listed and is_number(word):
+            await self._list(heard, place, listed, texts("permissions.of_which", word=word))
+            return
+        one = meant(word, listed if seen is None else seen)
         if one is None:
             raise BadInput(texts("bad.permission", word=word))
         told = texts("permissions.revoked", what=allows(one.kind, one.what, texts))

@@ -38,6 +38,11 @@ def read_profile(text: str) -> str | None:
     return word if word in ("", OPEN, *PROFILES) else None
 
 
+def is_number(word: str) -> bool:
+    """Whether it is a number of a list, and no id's beginning."""
+    return word.isascii() and word.isdigit() and len(word) < ID_CHARS
+
+
 def meant(word: str, listed: Sequence[Permission]) -> Permission | None:
     """The permission of a list that a number or the beginning of an id means, where it is one alone."""
     if word.isascii() and word.isdigit() and 1 <= int(word) <= len(listed):

@@ -17,6 +17,10 @@ PERMISSIONS: Final[Mapping[str, str]] = {
     "permissions.uses": "used {n} times",
     "permissions.uses.one": "used once",
     "permissions.foot": "`permissions revoke 1` takes the first one back.",
+    "permissions.of_which": (
+        "Nothing is taken back: `{word}` is a number of a list, and none was shown to you lately. "
+        "This is what is in force:"
+    ),
     "permissions.revoked": "Taken back: {what}. From now on goals of this room ask again.",
     "bad.permission": (
         "{word} is none of this room's permissions, or it has ended. `permissions` lists those in force."

@@ -148,6 +148,7 @@ async def test_an_empty_list_says_how_one_comes_to_be(bench: Bench) -> None:
 
 async def test_one_is_taken_back_by_its_number_and_once(bench: Bench) -> None:
     await allowed(bench)
+    await bench.say("/goal permissions")
     await bench.say("/goal permissions revoke 1")
     assert await bench.store.permissions.of(room()) == ()
     assert "Taken back: commands that begin with `git push`." in bench.last()
@@ -155,6 +156,19 @@ async def test_one_is_taken_back_by_its_number_and_once(bench: Bench) -> None:
     await bench.say("/goal permissions revoke 1")
 
     assert "none of this room's permissions" in bench.last()
+
+
+async def test_a_number_without_a_list_takes_nothing_back_and_shows_one(bench: Bench) -> None:
+    await allowed(bench)
+
+    await bench.say("/goal permissions revoke 1")
+
+    told = bench.last()
+    assert "Nothing is taken back: `1` is a number of a list" in told
+    assert "1. commands that begin with `git push`" in told
+    assert len(await bench.store.permissions.of(room())) == 1
+    await bench.say("/goal permissions revoke 1")
+    assert await bench.store.permissions.of(room()) == ()
 
 
 async def test_a_number_is_of_the_list_that_was_shown(bench: Bench) -> None:

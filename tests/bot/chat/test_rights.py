@@ -214,6 +214,7 @@ async def take_back(bench: Bench, who: str) -> bool:
     await bench.happens(goal, TurnStarted(), asked, contents=["rm x", "send"])
     await bench.say("approve always", thread, ANN)
     assert len(await bench.store.permissions.of(room())) == 1
+    await bench.say("/goal permissions", speaker=BEN)
     await bench.say("/goal permissions revoke 1", speaker=BEN)
     return await bench.store.permissions.of(room()) == ()
 
