@@ -212,7 +212,8 @@ class Forms:
         told = (("", texts("window.plan_first.label")),)
         value = TICKED if room.plan_first else ""
         name = texts("window.plan_first")
-        return Input(PLAN_FIRST, name, "tick", value, options=told, is_optional=True)
+        hint = texts("window.plan_first.hint")
+        return Input(PLAN_FIRST, name, "tick", value, hint=hint, options=told, is_optional=True)
 
     def _beginning(self, target: Aimed, size: int) -> Shape:
         text = self._desk.manner.texts("window.whole", count=f"{size:,}")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from bot.chat.desk import Desk
+from bot.chat.forms import length
 from bot.chat.heard import Heard
 from bot.chat.pressed import About, refuse
 from bot.chat.rights import Act
@@ -23,7 +24,7 @@ from bot.ports.windows import Input, Window
 SHOWN: Final = tuple(key for key in KEYS if key != "reactions")
 """Where windows are, nothing is encrypted, and what reactions approve there is nobody's question."""
 VALUE_MOST: Final = 120
-HOSTS_MOST: Final = 1_000
+HOSTS_MOST: Final = 3_000
 Changes = tuple[tuple[str, Setting | None], ...]
 
 
@@ -39,11 +40,13 @@ class RoomForms:
         place = room_of(found.message.place)
         refuse(self._desk, found, Act.SETTINGS)
         own = self._desk.allow_list.kept(place)
+        asked = (self._input(key, place, own) for key in SHOWN)
         return Window(
             texts("window.settings"),
             "room",
             place,
-            inputs=tuple(self._input(key, place, own) for key in SHOWN),
+            # A value that no form takes would come back as none: it is set in words.
+            inputs=tuple(one for one in asked if length(one.value) <= one.most),
             submit=texts("window.save"),
             close=texts("window.cancel"),
         )

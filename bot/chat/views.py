@@ -58,8 +58,9 @@ def status_text(facts: Facts, manner: Manner) -> str:
         question, offered = asked(goal.decision, goal.reason, facts, manner)
         further.append(question)
         further.append(options(replace(shape, options=offered)))
-    if line := plan_line(facts, manner):
-        further.append(f"{line}:\n{one_text(facts.text(goal.plan), PLAN_CHARS)}")
+    # Of a plan whose text was erased there is nothing to show.
+    if (line := plan_line(facts, manner)) and (plan := facts.text(goal.plan)):
+        further.append(f"{line}:\n{one_text(plan, PLAN_CHARS)}")
     if goal.state is State.BLOCKED:
         further.extend(reason(goal.reason, facts, manner, facts.text(goal.note)))
     if goal.ledger.estimated_nano_usd:

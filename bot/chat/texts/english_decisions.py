@@ -100,5 +100,8 @@ DECISIONS: Final[Mapping[str, str]] = {
     "window.change.hint": "The agent makes the plan anew with it. At most {most} characters.",
     "window.change.submit": "Send",
     "window.plan_first": "Plan first",
+    "window.plan_first.hint": (
+        "Where the room's settings say `plan_first`, every goal begins so, ticked or not."
+    ),
     "window.plan_first.label": "It only looks until somebody approves its plan",
 }

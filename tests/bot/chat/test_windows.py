@@ -659,6 +659,21 @@ async def test_settings_that_stand_as_they_were_change_nothing(bench: Bench) -> 
     assert bench.net.allow_list.kept(channel()) == {}
 
 
+async def test_a_form_takes_back_nothing_that_is_too_long_for_it(bench: Bench) -> None:
+    await bench.net.allow(ANN, "admin")
+    hosts = ",".join(f"api{n}.some-service.example.org" for n in range(50))
+    longest = ",".join(f"{'a' * 60}.{'b' * 60}.host{n}.example.org" for n in range(50))
+    for value in (hosts, longest):
+        await bench.net.command(f"/goal room hosts {value}")
+        window = await bench.window("room", place=channel())
+        shown = {one.name: one.value for one in window.inputs}
+
+        assert await bench.submit(window, **{**shown, "budget_usd": "$5"}) == {}
+
+        assert ("hosts" in shown) is (value is hosts)
+        assert bench.net.allow_list.settings(channel()).hosts == value
+
+
 async def test_who_may_not_set_anything_sees_no_form_and_no_button(bench: Bench) -> None:
     await bench.net.command("/goal room")
     window = Window("", "room", channel())
