@@ -25,7 +25,7 @@ OVERLAP: Final = 4096
 """Bytes that are looked at twice, so that nothing hides where two pieces meet."""
 
 
-async def _nothing() -> None:
+async def _nothing(_: str) -> None:
     return
 
 
@@ -33,9 +33,9 @@ class WorkspaceFolders:
     """The folders of the goals. Ports Workspaces and Traces."""
 
     def __init__(
-        self, workspaces: Path, end_resting: Callable[[], Awaitable[None]] = _nothing
+        self, workspaces: Path, end_resting: Callable[[str], Awaitable[None]] = _nothing
     ) -> None:
-        """`end_resting` ends the processes that wait in workspaces: none keeps a removed one."""
+        """`end_resting` ends the processes that wait in a workspace: none keeps a removed one."""
         self._workspaces = workspaces
         self._end_resting = end_resting
 
@@ -49,7 +49,7 @@ class WorkspaceFolders:
         Raises:
             StoreUnusable: something in it cannot be removed.
         """
-        await self._end_resting()
+        await self._end_resting(name)
         await asyncio.to_thread(_remove, self._workspaces / name)
 
     async def filled(self, folders: Sequence[str]) -> tuple[str, ...]:
@@ -71,7 +71,8 @@ class WorkspaceFolders:
     async def take(self, trail: Trail, *, is_dry: bool = False) -> Sequence[Step]:
         """The workspaces of the person's threads whole; of shared ones the files that tell of them."""
         if not is_dry:
-            await self._end_resting()
+            for name in trail.folders:
+                await self._end_resting(name)
         return await asyncio.to_thread(self._take, trail, is_dry)
 
     def _filled(self, folders: Sequence[str]) -> tuple[str, ...]:

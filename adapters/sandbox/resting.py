@@ -10,7 +10,7 @@ Rule 3: a session that is closed under a call, or whose process is gone, does no
 """
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,9 +93,15 @@ class Resting:
 
     async def release(self, workspace: str) -> None:
         """End what lives on in a workspace that nobody has open."""
-        for session, rest in list(self._resting.items()):
-            if rest.place[0] == workspace and rest.lives_on:
-                await self._taken_out(session).close()
+        rests = self._resting.items()
+        await self._closed(
+            [one for one, rest in rests if rest.lives_on and _is_of(workspace, rest)]
+        )
+
+    async def end(self, workspace: str) -> None:
+        """End all that rests over a workspace."""
+        rests = self._resting.items()
+        await self._closed([one for one, rest in rests if _is_of(workspace, rest)])
 
     async def close(self) -> None:
         """End all that rests."""
@@ -103,6 +109,13 @@ class Resting:
             self._end(self._taken_out(session))
         while self._ending:
             await asyncio.gather(*self._ending)
+
+    async def _closed(self, sessions: Sequence[ConfinedSession]) -> None:
+        for session in sessions:
+            # All of them at once: while one is closed, nobody takes another.
+            self._taken_out(session)
+        for session in sessions:
+            await session.close()
 
     def _take(self, place: Place) -> tuple[ConfinedSession, str] | None:
         there = [(one, rest.lives_on) for one, rest in self._resting.items() if rest.place == place]
@@ -146,6 +159,10 @@ class Resting:
         task.add_done_callback(self._ending.discard)
 
 
+def _is_of(workspace: str, rest: _Rest) -> bool:
+    return rest.place[0] == workspace
+
+
 class Keeps:
     """What every sandbox does with what lives on, as in the port."""
 
@@ -169,6 +186,10 @@ class Keeps:
     async def release(self, workspace: str) -> None:
         """As in the port."""
         await self._resting.release(workspace)
+
+    async def end(self, workspace: str) -> None:
+        """End the processes that rest over a workspace, which is to be removed."""
+        await self._resting.end(workspace)
 
     async def close(self) -> None:
         """End the processes that rest. Sessions that are open stay."""

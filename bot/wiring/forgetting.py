@@ -18,17 +18,16 @@ from typing import Any, Final
 
 from adapters.console.blanking import ConsoleTraces
 from adapters.console.room import room_path
-from adapters.sandbox.bubblewrap import Bubblewrap
 from adapters.sandbox.removing import WorkspaceFolders
 from adapters.snapshots.folder import SnapshotFolder
 from adapters.store.open import SQLITE, Store, file_of
 from bot.errors import BadInput, HeadwayError, Ours
 from bot.goals.instructions import Instruction
 from bot.ports.forgetting import Known, Step, Trail, Wanted
-from bot.ports.sandbox import Sandbox
 from bot.settings import Settings
 from bot.wiring.holding import own_store
 from bot.wiring.names import names_of
+from bot.wiring.sandbox import Built
 from bot.wiring.snapshots import KeptFolders, SnapshotTraces, open_snapshots, scrubbing
 from scheduler.alarms import Alarms
 from scheduler.control import Request
@@ -159,11 +158,11 @@ def forgetter_of(
     settings: Settings,
     store: Store,
     snapshots: SnapshotFolder,
-    sandbox: Sandbox | None = None,
+    sandbox: Built | None = None,
     **further: Any,
 ) -> Forgetter:
     """Forgets in this state folder; `further` are parts of a process at work."""
-    resting = {"end_resting": sandbox.close} if isinstance(sandbox, Bubblewrap) else {}
+    resting = {} if sandbox is None else {"end_resting": sandbox.end}
     workspaces = WorkspaceFolders(settings.workspaces_dir, **resting)
     console = ConsoleTraces(room_path(settings.state_dir), names_of(settings).console)
     parts = Parts(
@@ -194,7 +193,7 @@ def keep_forgetting(
     wake: Callable[[str, Sequence[Instruction]], None],
     texts: Callable[[], None],
     people: Callable[[], Awaitable[object]],
-    sandbox: Sandbox | None,
+    sandbox: Built | None,
     snapshots: SnapshotFolder,
 ) -> PurgeDesk:
     """Forget what is due, for as long as the alarms ring; returns the desk for commands.

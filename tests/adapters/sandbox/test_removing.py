@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.sandbox.none import Unconfined
 from adapters.sandbox.removing import WorkspaceFolders
 from bot.ports.chat import Place
 from bot.ports.forgetting import Known, Spot, Step, Trail
@@ -40,17 +41,36 @@ async def test_a_persons_own_workspaces_go_whole(tmp_path: Path) -> None:
 
 
 async def test_processes_that_rest_in_workspaces_are_ended_before_one_goes(tmp_path: Path) -> None:
-    (tmp_path / "w/mine").mkdir(parents=True)
-    ended: list[bool] = []
+    for name in ("mine", "theirs"):
+        (tmp_path / "w" / name).mkdir(parents=True)
+    ended: list[tuple[str, bool]] = []
 
-    async def end_resting() -> None:
-        ended.append((tmp_path / "w/mine").exists())
+    async def end_resting(name: str) -> None:
+        ended.append((name, (tmp_path / "w" / name).exists()))
 
     folders = WorkspaceFolders(tmp_path / "w", end_resting)
     await folders.take(trail(own=("mine",)), is_dry=True)
     await folders.take(trail(own=("mine",)))
+    await folders.remove("theirs")
 
-    assert ended == [True]
+    assert ended == [("mine", True), ("theirs", True)]
+
+
+async def test_with_a_workspace_that_goes_ends_what_lives_on_there_and_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    sandbox = Unconfined(tmp_path / "w")
+    for name in ("mine", "theirs"):
+        session = await sandbox.open(name, "workspace")
+        args = {"command": "sleep 500", "background": True}
+        await session.call("bash", args, timeout_s=10)
+        await session.close(lives_on=f"g-{name}")
+
+    await WorkspaceFolders(tmp_path / "w", sandbox.end).remove("mine")
+
+    assert sandbox.lingering == {"theirs": "g-theirs"}
+    assert sandbox.sessions == 1
+    await sandbox.close()
 
 
 async def test_of_a_shared_one_go_the_files_that_tell_of_them(tmp_path: Path) -> None:
