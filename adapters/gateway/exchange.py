@@ -50,7 +50,7 @@ class Exchange:
         reader, writer = await reached(self._way, self._bounds, self._encryption)
         try:
             allowed()
-            host = Wire(h11.CLIENT, reader, writer, self._bounds)
+            host = Wire(h11.CLIENT, reader, writer, self._bounds, self._client.quiet)
             await host.send(request)
             sending = asyncio.create_task(self._send_body(host))
             try:

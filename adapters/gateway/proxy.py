@@ -121,8 +121,7 @@ class Caller:
         return event
 
     async def _carry(self, asked: Asked, tunnel: Way | None) -> None:
-        way = await self._house.verdicts.way(self._owner.reach, asked.host, asked.port)
-        self._owner.entered(way)
+        way = await self._entered(asked.host, asked.port)
         placing = None
         if tunnel is not None:
             # As it is bound now: what was taken away meanwhile is put in no more.
@@ -139,12 +138,20 @@ class Caller:
         if not isinstance(await self._client.event(), h11.EndOfMessage):
             raise Denied("a tunnel", "CONNECT has no body", status=400)
         host, port = authority(request.target)
-        way = await self._house.verdicts.way(self._owner.reach, host, port)
-        self._owner.entered(way)
+        way = await self._entered(host, port)
         if way.secrets:
             await self._opened(way)
             return
         await self._passed(way)
+
+    async def _entered(self, host: str, port: int) -> Way:
+        """The way to a host, by what may be reached once its name is resolved. Raises Denied."""
+        verdicts, owner = self._house.verdicts, self._owner
+        found = await verdicts.way(owner.reach, host, port)
+        # Nothing is awaited from here until it is entered: what is revoked later cuts it.
+        way = verdicts.still(owner.reach, found)
+        owner.entered(way)
+        return way
 
     async def _opened(self, way: Way) -> None:
         """A tunnel that ends here, and is a conversation with the host from here on."""
@@ -164,7 +171,7 @@ class Caller:
             if way.port in PORTS:
                 first = await self._greeting(way, b"")
                 self._owner.allowed(way.shown)
-                await write(writer, first, self._bounds.idle_s)
+                await write(writer, first, self._client.quiet)
                 await self._both_ways(way, reader, writer, is_greeted=True)
             else:
                 self._owner.allowed(way.shown)
@@ -192,10 +199,11 @@ class Caller:
 
     async def _outward(self, way: Way, writer: asyncio.StreamWriter, *, is_greeted: bool) -> None:
         if not is_greeted:
-            first = await self._client.reader.read(BLOCK)
+            async with self._client.quiet.limit():
+                first = await self._client.reader.read(BLOCK)
             if is_tls(first):
                 first = await self._greeting(way, first)
-            await write(writer, first, self._bounds.idle_s)
+            await write(writer, first, self._client.quiet)
         await self._copied(self._client.reader, writer)
 
     async def _greeting(self, way: Way, seen: bytes) -> bytes:
@@ -218,14 +226,14 @@ class Caller:
     async def _copied(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         copied = 0
         while True:
-            async with asyncio.timeout(self._bounds.idle_s):
+            async with self._client.quiet.limit():
                 piece = await reader.read(BLOCK)
             if not piece:
                 break
             copied += len(piece)
             if copied > self._bounds.body:
                 raise ConnectionError
-            await write(writer, piece, self._bounds.idle_s)
+            await write(writer, piece, self._client.quiet)
         if writer.can_write_eof():
             writer.write_eof()
 
@@ -238,7 +246,7 @@ class Caller:
         early, _ = state.trailing_data
         if early:
             raise Denied("a tunnel", "its client spoke before it was open", status=400)
-        await write(self._client.writer, ready or b"", self._bounds.idle_s)
+        await write(self._client.writer, ready or b"", self._client.quiet)
 
     async def _refuse(self, error: Denied) -> None:
         """Note it, and answer with the reason where an answer can be given."""

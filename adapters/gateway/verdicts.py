@@ -11,7 +11,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from adapters.gateway.addresses import why_none
@@ -75,6 +75,12 @@ class Verdicts:
         if why:
             raise Denied(told, f"it leads to {why}, which is never reached from here")
         return Way(name, port, addresses, port, secrets)
+
+    def still(self, reach: Reach, way: Way) -> Way:
+        """The way, where it may be gone by another reach as well. Raises Denied."""
+        if not self.may_reach(reach, way.name, way.port):
+            raise Denied(way.shown, "it may no longer be reached")
+        return replace(way, secrets=secrets_of(reach, way.name, way.port))
 
     def may_reach(self, reach: Reach, name: str, port: int) -> bool:
         """Whether a goal may reach a canonical name at a port, before anything is known of its address."""

@@ -5,6 +5,8 @@ Rule: what is sent on is written anew by h11 and never copied: no two ends can r
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import h11
@@ -16,6 +18,32 @@ Event = Any
 """Of h11, or one of its two signs."""
 
 
+class Quiet:
+    """How long nobody has said a byte, on any way of one conversation."""
+
+    def __init__(self, idle_s: float) -> None:
+        self._idle_s = idle_s
+        self._waiting: set[asyncio.Timeout] = set()
+
+    @asynccontextmanager
+    async def limit(self) -> AsyncIterator[None]:
+        """Wait for a byte, or until it is taken. Raises TimeoutError: it was quiet for too long."""
+        async with asyncio.timeout(self._idle_s) as limit:
+            self._waiting.add(limit)
+            try:
+                yield
+            finally:
+                self._waiting.discard(limit)
+        self._heard()
+
+    def _heard(self) -> None:
+        """Who waits on the other way waits anew."""
+        until = asyncio.get_running_loop().time() + self._idle_s
+        for limit in self._waiting:
+            if not limit.expired():
+                limit.reschedule(until)
+
+
 class Wire:
     """A connection as its messages."""
 
@@ -25,8 +53,11 @@ class Wire:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         bounds: Bounds,
+        quiet: Quiet | None = None,
     ) -> None:
-        self.reader, self.writer, self._bounds = reader, writer, bounds
+        """`quiet`: of the other end, too, where both are one conversation."""
+        self.reader, self.writer = reader, writer
+        self.quiet = quiet or Quiet(bounds.idle_s)
         self.state = h11.Connection(role, max_incomplete_event_size=bounds.head)
 
     async def event(self) -> Event:
@@ -39,7 +70,7 @@ class Wire:
         while (event := state.next_event()) is h11.NEED_DATA:
             if state.they_are_waiting_for_100_continue:
                 await self.send(h11.InformationalResponse(status_code=100, headers=[]))
-            async with asyncio.timeout(self._bounds.idle_s):
+            async with self.quiet.limit():
                 state.receive_data(await self.reader.read(BLOCK))
         return event
 
@@ -48,11 +79,11 @@ class Wire:
         state: Any = self.state
         data = state.send(event)
         if data:
-            await write(self.writer, data, self._bounds.idle_s)
+            await write(self.writer, data, self.quiet)
 
 
-async def write(writer: asyncio.StreamWriter, data: bytes, idle_s: float) -> None:
+async def write(writer: asyncio.StreamWriter, data: bytes, quiet: Quiet) -> None:
     """Write, and wait until it is taken. Raises TimeoutError, OSError."""
-    async with asyncio.timeout(idle_s):
+    async with quiet.limit():
         writer.write(data)
         await writer.drain()
