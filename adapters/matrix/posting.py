@@ -5,7 +5,7 @@ Rule 1: the id of a transaction is made of the key: the same key sent twice with
         An edit's is made of what it says, too, as an edit may be made again with another text.
 Rule 2: what comes out of one thread arrives there in the order in which it was sent.
 Rule 3: a text that no event can hold is a file under its first paragraph. A message of several events
-        is there once all of them are.
+        is there once all of them are. Of what is to be decided there is no card without its whole.
 """
 
 import asyncio
@@ -163,6 +163,10 @@ class Posting:
         main, further = self._contents(message, sealed)
         there = self._parts.get(message.key, {})
         if 0 not in there:
+            if further and message.shape.is_yes_or_no:
+                # What is to be decided is there as a whole before its card may be answered.
+                sealed = await self._sender.is_sealed(room_id)
+                further = [_uploaded(await upload(sealed)) for upload in further]
             content = self._placed(message, main, 0, 1 + len(further))
             tx_id = transaction(message.key, "post", 0)
             event = await self._sender.message(room_id, content, tx_id, Rank.POST, sealed=sealed)
@@ -170,7 +174,13 @@ class Posting:
             there = {**there, 0: event}
             if _is_status(message):
                 self._edits.shown(event, _state(message.shape), _digest(main))
-        await self._send_parts(message, further, there)
+        try:
+            await self._send_parts(message, further, there)
+        except Refused:
+            if message.shape.is_yes_or_no:
+                await self._sender.redact(room_id, there[0], Rank.POST)
+                self._parts.pop(message.key, None)
+            raise
         if message.shape.reactions:
             self._signs.offer(room_id, there[0], message.shape.reactions)
         return there[0]
@@ -269,6 +279,15 @@ class Posting:
             return marked
         latest = self._latest.get((place.room, place.thread), "")
         return render.in_thread(marked, place.thread, latest)
+
+
+def _uploaded(content: Content) -> Upload:
+    """What is uploaded already."""
+
+    async def done(sealed: bool) -> Content:
+        return content
+
+    return done
 
 
 def _keep(book: dict[K, V], key: K, value: V) -> None:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
-from adapters.slack import finding, render, wording
+from adapters.slack import finding, wording
 from adapters.slack.blocks import Dialect
 from adapters.slack.calling import Calls, Json
 from adapters.slack.ephemeral import Ephemeral, WayBack, is_direct
@@ -32,7 +32,7 @@ from adapters.slack.render import Message, Words
 from adapters.slack.upload import Upload, Uploads, of_attachment, of_bytes
 from adapters.slack.wording import Make, digest_of, is_in_place, is_status, rare_in
 from bot.errors import HeadwayError, OutcomeUnknown, Refused, Wait
-from bot.ports.chat import THREAD_CLOSED, Outgoing, Place, Shape
+from bot.ports.chat import THREAD_CLOSED, Outgoing, Place
 from bot.ports.files import Files
 
 log = logging.getLogger(__name__)
@@ -326,22 +326,25 @@ class SlackPosting:
             log.warning("The files of %s cannot be given: %s", message.key, error)
             lost = tuple(one.name for one in uploads)
         if lost:
-            await self._tell_lost(replace(message, place=place, files=()), id, lost)
+            of, message = 1 + len(uploads), replace(message, place=place, files=())
+            await self._tell_lost(message, id, lost, of=of, is_again=is_again)
 
-    async def _tell_lost(self, message: Outgoing, id: str, lost: Sequence[str]) -> None:
-        """Say which files are not there. What a card asks about must be there to be answered."""
-        shape = message.shape
-        told = Shape("", "", body="\n\n".join(self._words.lost.format(name=name) for name in lost))
-        line = replace(message, key=f"{message.key}:lost", shape=told, silent=True, edits="")
-        with_line = render.message(told, self._words)
+    async def _tell_lost(
+        self, message: Outgoing, id: str, lost: Sequence[str], *, of: int, is_again: bool
+    ) -> None:
+        """Say which files are not there, once. What a card asks about must be there to be answered."""
+        if wording.whole_of(message.shape) in lost and message.shape.options:
+            said = wording.without_answers(message, self._words)
+            await self._updated(replace(message, edits=id), said, of)
+        line, told = wording.of_lost(message, lost, self._words)
+        if is_again:
+            home, since = await self._people.home(line.place.workspace), line.created_at
+            if await finding.found(self._calls, home, line.place, line.key, since):
+                return
         try:
-            await self._posted(line, with_line, 1)
+            await self._posted(line, told, 1)
         except HeadwayError as error:
             log.warning("That files of %s are not there cannot be told: %s", message.key, error)
-        if wording.whole_of(shape) in lost and shape.options:
-            short = wording.excerpt(shape, render.EXCERPTS[1], self._words)
-            said = wording.single(message, replace(short, options=()), self._words)
-            await self._updated(replace(message, edits=id), said, 1)
 
     async def _in_dialects(self, place: Place, make: Make, call: Callable[[Message], Any]) -> Json:
         """Send it in the richest blocks that are taken."""

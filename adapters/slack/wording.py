@@ -132,3 +132,16 @@ def _user(id: str) -> str:
 
 
 TOO_LONG: Final = "What is to be said is too long for Slack."
+
+
+def without_answers(message: Outgoing, words: Words) -> Message:
+    """A card whose whole is not there, without the buttons that answer it."""
+    short = excerpt(message.shape, render.EXCERPTS[1], words)
+    return single(message, replace(short, options=()), words)
+
+
+def of_lost(message: Outgoing, names: Sequence[str], words: Words) -> tuple[Outgoing, Message]:
+    """A line under a post that says which of its files are not there."""
+    told = Shape("", "", body="\n\n".join(words.lost.format(name=name) for name in names))
+    line = replace(message, key=f"{message.key}:lost", shape=told, silent=True, edits="")
+    return line, render.message(told, words)

@@ -143,6 +143,30 @@ async def test_a_text_of_any_letters_is_taken_whole_or_as_a_file(bot: Poster, le
         assert await bot.posting.send(a_result(place, f"g1:{size}", body))
 
 
+async def test_of_what_is_to_be_decided_there_is_no_card_whose_whole_is_refused(
+    bot: Poster,
+) -> None:
+    place = await bot.room()
+    upload = bot.client.upload
+    shape = Shape(
+        "❓", "Decision 1", ("G1",), body="line of the call\n" * 12_000,
+        options=("Approve", "Deny"), is_yes_or_no=True,
+    )  # fmt: skip
+    card = Outgoing("card", place, shape)
+
+    async def refused(*args: object, **further: object) -> object:
+        return nio.UploadError("Too large", "M_TOO_LARGE"), None
+
+    bot.client.upload = refused
+    with pytest.raises(Refused):
+        await bot.posting.send(card)
+    assert bot.events(place.room) == []
+
+    bot.client.upload = upload
+    await bot.posting.send(card)
+    assert len(bot.events(place.room)) == 2
+
+
 async def test_files_come_under_the_post_and_one_that_is_gone_is_told(bot: Poster) -> None:
     place = await bot.room()
 

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from bot.errors import HeadwayError, OutcomeUnknown, Wait
 from bot.ports.chat import Outgoing, Place
 from tests.adapters.slack.posting_bed import ANN, GENERAL, Poster, poster, says
+from tests.adapters.slack.shapes import APPROVAL
 from tests.adapters.slack.web_bed import Watch, front, slack_of_module
 from tests.peers.localslack import TEAM
 from tests.peers.slack_faults import Cut, Failed, Fault, Limited, Page, Slow
@@ -82,6 +84,22 @@ async def test_a_post_that_arrives_after_its_answer_was_lost_is_waited_for(bot: 
 
     assert 0 < (early.value.retry_after_s or 0) <= 3
     assert await bot.posting.find(thread, "k1", time.time() - 5) is None
+
+
+@pytest.mark.parametrize("fault", [Limited(0), Cut("before"), Cut("after")], ids=str)
+async def test_a_card_whose_whole_is_lost_has_no_buttons_and_says_so_once_whatever_is_in_the_way(
+    bot: Poster, fault: Fault
+) -> None:
+    bot.front.faults.next_times("files.getUploadURLExternal", *[Failed("missing_scope")] * 3)
+    bot.front.faults.next_times("chat.update", fault, fault)
+    thread = bot.thread()
+    body = "Run it?\n\n```\n" + "line of the call\n" * 3_000 + "```"
+
+    id = await delivered(bot, Outgoing("card", thread, replace(APPROVAL, body=body)))
+
+    assert "actions" not in [block["type"] for block in bot.message(id)["blocks"]]
+    lost = [one for one in bot.replies(thread) if "cannot be sent here" in str(one)]
+    assert len(lost) == 1
 
 
 async def test_a_limit_is_a_wait_as_long_as_slack_says_and_kept_to(bot: Poster) -> None:
