@@ -37,6 +37,15 @@ def not_put_back() -> str:
     return "[Automatic] These could not be put back as they were, so look at them first:"
 
 
+def files_of_before(goal: str) -> str:
+    """What an ordinary turn is told where a goal's files are still to be put back."""
+    return (
+        f"[Automatic] {goal} was put back to an earlier point, but its files are put back only when it "
+        "goes on: what is in the workspace now is from after that point, and changes to it will be lost. "
+        "Say so where an answer rests on these files."
+    )
+
+
 def copy_of() -> str:
     """What stands before the objective of a goal that goes on from another one's point."""
     return (

@@ -17,6 +17,7 @@ from bot.agent.pieces import Piece, Replied, Said
 from bot.agent.rewinding import Cut, counting, cut
 from bot.agent.strand import Strand
 from bot.goals.events import GoalOpened, Rewound, TurnStarted
+from bot.goals.goal import FINAL
 from bot.ports.journal import Line
 
 
@@ -39,6 +40,13 @@ class Transcript:
     def may_have_changed(self) -> bool:
         """The workspace, since the last turn that ended."""
         return any(one.may_have_changed for one in (self.own, *self._others.values()))
+
+    @property
+    def to_be_put_back(self) -> str:
+        """Another goal of the session whose files are still to be put back, as it is called; or empty."""
+        rows = (one.row for one in self._others.values())
+        waits = (row for row in rows if row.get("restore") and row.get("state") not in FINAL)
+        return next((f"G{row.get('number')}" for row in waits), "")
 
     def feed(self, line: Line) -> None:
         """Take the session's next line."""

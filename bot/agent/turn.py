@@ -16,7 +16,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from bot.agent import compaction, prompts
+from bot.agent import compaction, prompts, prompts_rewind
 from bot.agent.agent_settings import AgentSettings
 from bot.agent.asides import COMPACTIONS_IN_A_TURN, Asides
 from bot.agent.asks import Asks
@@ -202,6 +202,9 @@ class _Turn:
             await self._way.take_up()
         if resumes and not record.is_over:
             await self._name_stale()
+        if record.goal.kind == "ask" and (name := record.transcript.to_be_put_back):
+            seq, told = record.goal.seq, prompts_rewind.files_of_before(name)
+            record.asides[seq] = "\n".join(filter(None, (record.asides.get(seq), told)))
 
     async def _name_stale(self) -> None:
         record = self._record

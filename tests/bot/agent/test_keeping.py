@@ -407,3 +407,23 @@ async def test_what_could_not_be_put_back_is_told_after_a_kill_too() -> None:
 
 def _die() -> None:
     raise asyncio.CancelledError
+
+
+async def test_who_asks_about_a_goal_that_was_put_back_and_rests_hears_that_its_files_are_not() -> (
+    None
+):
+    world, _ = world_of(WRITES, says("Done."), says("One."), says("Two."))
+    await world.opens("Write it.")
+    await world.runs()
+    [point, *_] = await points(world)
+    await world.happens(e.Rewound(world.person, point.seq, point.point, point.tree))
+    await world.opens("What is in it?", kind="ask", id="a1")
+
+    await world.runs("a1")
+
+    assert "G1 was put back to an earlier point, but its files" in str(world.model.requests[-1])
+    await world.happens(e.Cancelled(world.person))
+    await world.opens("And now?", kind="ask", id="a2")
+    await world.runs("a2")
+    told = str(world.model.requests[-1].messages[-1])
+    assert "its files are put back only when" not in told
