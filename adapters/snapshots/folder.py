@@ -2,15 +2,18 @@
 Snapshots in a folder: `files` by their contents, `trees` that list them, `marks` to know files again.
 
 Rule 1: files are on the disk before the tree that lists them, and the tree before its name is told.
-Rule 2: a tree that was written lately counts as named: the transaction that names it may be under way.
+Rule 2: a tree that was written lately counts as named: the transaction that names it may be under way. So
+        it does for `UNNAMED_S` whatever age a sweep asks for, until it was named or let go.
 Rule 3: threads of the loop's pool do what touches the disk; no two of them the same batch.
 Rule 4: whatever the system says of that disk is said as StoreUnusable: it fails no turn and no command.
 """
 
 import asyncio
 import contextlib
+import logging
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +23,7 @@ from typing import Any, Final, TypeVar
 
 from adapters.snapshots import listing
 from adapters.snapshots.listing import Marks
-from adapters.snapshots.objects import FREE_LEAST, Batch, Objects, spoken
+from adapters.snapshots.objects import FREE_LEAST, Altered, Batch, Objects, spoken
 from adapters.snapshots.reading import TRIES, Reading
 from adapters.snapshots.restoring import put_back
 from bot.errors import BadInput, StoreUnusable
@@ -29,9 +32,13 @@ from bot.ports.sandbox import Session
 from bot.ports.snapshots import EMPTY, Entry, Restored
 from bot.ports.tree import Found, Piece, Tree, Walk
 
+log = logging.getLogger(__name__)
+
 MIB: Final = 1024 * 1024
 MOST_BYTES: Final = 1024 * MIB
 MOST_ENTRIES: Final = 200_000
+UNNAMED_S: Final = 300.0
+"""So long the transaction may take that names a tree of this process."""
 _HELD_BYTES: Final = 1 * MIB
 _HELD: Final = 200
 _NAME: Final = re.compile("[0-9a-f]{64}")
@@ -58,6 +65,9 @@ class SnapshotFolder:
         self._instead = folder / "instead"
         self._most_bytes, self._most_entries = most_bytes, most_entries
         self._has_swept = False
+        self._one_sweep, self._telling = threading.Lock(), threading.Lock()
+        self._unnamed: dict[str, float] = {}
+        """Trees that were told and not seen named yet, by when."""
 
     async def take(self, session: Session, *, before: str = "") -> str:
         """As in the port."""
@@ -90,6 +100,10 @@ class SnapshotFolder:
         with spoken(self._folder):
             return await asyncio.to_thread(self._sweep, frozenset(named), older_s)
 
+    def let_go(self, trees: Collection[str]) -> None:
+        """Whoever named these names them no more: nothing waits for that."""
+        self._are_named(frozenset(trees))
+
     async def _take(self, session: Session, before: str) -> str:
         known = await asyncio.to_thread(self._known, before)
         walk = await session.tree.walk(known.signature if known is not None else "")
@@ -99,6 +113,7 @@ class SnapshotFolder:
         kept = await asyncio.to_thread(self._kept, before, known) if known is not None else {}
         same, fresh = _sorted_out(walk.found, kept, known)
         batch = Batch(self._files)
+        batch.hold(one.hash for one in same if one.kind == "file")
         reading = Reading(batch)
         try:
             await _read(session.tree, fresh, reading)
@@ -108,7 +123,10 @@ class SnapshotFolder:
 
     def _known(self, tree: str) -> Marks | None:
         """What is known of the files of a tree that is there; it counts as new from now on."""
-        if not _is_name(tree) or not self._trees.touch(tree):
+        if not _is_name(tree):
+            return None
+        self._is_told(tree)
+        if not self._trees.touch(tree):
             return None
         try:
             return listing.read_marks((self._marks / tree).read_bytes())
@@ -135,7 +153,7 @@ class SnapshotFolder:
         if body is None:
             raise BadInput("The files of that checkpoint are not kept any more.")
         if listing.name_of(body) != tree:
-            raise StoreUnusable(
+            raise Altered(
                 f"{self._trees.path(tree)} is not what was kept there: its disk has altered it. "
                 "Restore it from a backup."
             )
@@ -164,13 +182,14 @@ class SnapshotFolder:
             if one.path in read
         ]
         tree = self._list(entries)
-        self._refuse_swept(same)
+        self._refuse_swept(entries)
         self._remember(tree, walk, reading)
         return tree
 
     def _list(self, entries: Sequence[Entry]) -> str:
         body = listing.listed(entries)
         if body:
+            self._is_told(listing.name_of(body))
             trees = Batch(self._trees)
             try:
                 trees.add(body)
@@ -179,9 +198,9 @@ class SnapshotFolder:
                 trees.drop()
         return listing.name_of(body)
 
-    def _refuse_swept(self, same: Sequence[Entry]) -> None:
+    def _refuse_swept(self, entries: Sequence[Entry]) -> None:
         """What was kept before may have been taken away meanwhile, with all that was forgotten."""
-        for one in same:
+        for one in entries:
             if one.kind == "file" and not self._files.path(one.hash).exists():
                 raise StoreUnusable(
                     "The snapshot before was taken away meanwhile: it is made anew."
@@ -232,21 +251,55 @@ class SnapshotFolder:
         ]
         return tree if len(left) == len(entries) else self._list(left)
 
+    def _is_told(self, tree: str) -> None:
+        with self._telling:
+            if tree not in self._unnamed:
+                self._trees.hold([tree])
+            self._unnamed[tree] = time.monotonic()
+
+    def _are_named(self, named: Collection[str]) -> None:
+        before = time.monotonic() - UNNAMED_S
+        with self._telling:
+            for tree, told in list(self._unnamed.items()):
+                if tree in named or told < before:
+                    del self._unnamed[tree]
+                    self._trees.release([tree])
+
     def _sweep(self, named: frozenset[str], older_s: float) -> int:
+        with self._one_sweep:
+            return self._swept(named, older_s)
+
+    def _swept(self, named: frozenset[str], older_s: float) -> int:
         until = time.time() - older_s
+        self._are_named(named)
+        # Files are held until their tree is.
+        self._files.begin_sweep()
+        told = self._trees.begin_sweep()
         self._forget_instead(named, until)
         named = frozenset(map(self._standing, named))
         there = dict(self._trees.names())
+        named |= told
         kept = {name for name, state in there.items() if name in named or state.st_mtime > until}
         if kept == there.keys() and self._has_swept:
             # No tree goes, so no file does: to read them all would only take time.
             return 0
-        hashes = {one.hash for tree in kept for one in self._listed(tree) if one.kind == "file"}
+        self._has_swept = False
         size = self._trees.sweep(kept, older_s=older_s)
+        # Some may be held since.
+        left = [name for name, _ in self._trees.names()]
+        hashes = {hash for tree in left for hash in self._hashes(tree)}
         size += self._files.sweep(hashes, older_s=older_s)
         self._forget_marks()
         self._has_swept = True
         return size
+
+    def _hashes(self, tree: str) -> set[str]:
+        try:
+            return {one.hash for one in self._listed(tree) if one.kind == "file"}
+        except Altered as error:
+            # Nobody gets it back, and nothing else waits for it.
+            log.warning("A snapshot is lost: %s", error)
+            return set()
 
     def _forget_instead(self, named: frozenset[str], until: float) -> None:
         with spoken(self._instead), contextlib.suppress(FileNotFoundError):

@@ -5,6 +5,7 @@ Rule 1: what is added lies in drafts until `settle`, which brings all of it to t
         names, then brings those to the disk: nothing is named that is not there.
 Rule 2: what is there already is not written again; it counts as new.
 Rule 3: folders are 0700, files 0600.
+Rule 4: what is held when a sweep begins, or while it goes on, stays.
 """
 
 import contextlib
@@ -15,7 +16,8 @@ import shutil
 import threading
 import time
 import zlib
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO, Final
@@ -38,6 +40,10 @@ _ONE_BY_ONE: Final = 8
 _RAW, _PACKED = b"r", b"z"
 
 
+class Altered(StoreUnusable):
+    """What lies there is not what was kept: that stays so."""
+
+
 class Objects:
     """One folder of them."""
 
@@ -45,7 +51,9 @@ class Objects:
         self.folder = folder
         self._free_least = free_least
         self._lock = threading.Lock()
-        """Nothing is removed that was just counted as new."""
+        """Nothing is removed that was just counted as new, or held."""
+        self._held: Counter[str] = Counter()
+        self._spared: set[str] = set()
 
     def touch(self, hash: str) -> bool:
         """Count it as new; False where it is not there."""
@@ -56,12 +64,31 @@ class Objects:
                 return False
             return True
 
+    def hold(self, hashes: Iterable[str]) -> None:
+        """Until they are released no sweep removes these, whether or not they are there already."""
+        with self._lock:
+            held = list(hashes)
+            self._held.update(held)
+            self._spared.update(held)
+
+    def release(self, hashes: Iterable[str]) -> None:
+        """They are not held any more, each as often as it was."""
+        with self._lock:
+            self._held.subtract(hashes)
+            self._held = +self._held
+
+    def begin_sweep(self) -> frozenset[str]:
+        """What is held now stays until the next sweep begins, and so does what is held meanwhile."""
+        with self._lock:
+            self._spared = set(self._held)
+            return frozenset(self._spared)
+
     def read(self, hash: str) -> Iterator[bytes]:
         """What is under the hash, in pieces.
 
         Raises:
             FileNotFoundError: nothing is.
-            StoreUnusable: it cannot be read.
+            StoreUnusable: it cannot be read; Altered: it never can.
         """
         with open(self.path(hash), "rb") as file, spoken(self.folder):
             if file.read(1) == _RAW:
@@ -71,9 +98,12 @@ class Objects:
             unpack = zlib.decompressobj()
             while not unpack.eof:
                 block = unpack.unconsumed_tail or file.read(PIECE_BYTES)
-                piece = unpack.decompress(block, PIECE_BYTES)
+                try:
+                    piece = unpack.decompress(block, PIECE_BYTES)
+                except zlib.error as error:
+                    raise Altered(f"{self.path(hash)} is altered: restore a backup.") from error
                 if not block and not piece:
-                    raise StoreUnusable(f"{self.path(hash)} is cut off: restore a backup.")
+                    raise Altered(f"{self.path(hash)} is cut off: restore a backup.")
                 if piece:
                     yield piece
 
@@ -112,18 +142,25 @@ class Objects:
     def _remove(self, path: Path, until: float) -> int:
         with self._lock, contextlib.suppress(FileNotFoundError):
             state = path.stat()
-            if state.st_mtime <= until:
+            if state.st_mtime <= until and path.name not in self._spared:
                 path.unlink()
                 return state.st_size
         return 0
 
 
 class Batch:
-    """What is added together. `drop` what is not to be settled."""
+    """What is added together, and held until `drop`, which also forgets what is not settled."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
         self._drafts: dict[str, Path] = {}
+        self._held: list[str] = []
+
+    def hold(self, hashes: Iterable[str]) -> None:
+        """Hold these as well, which are there."""
+        held = list(hashes)
+        self._objects.hold(held)
+        self._held += held
 
     def add(self, data: bytes) -> str:
         """Add these bytes; returns their hash. Raises StoreUnusable."""
@@ -172,12 +209,15 @@ class Batch:
         return count
 
     def drop(self) -> None:
-        """Forget what is not settled."""
+        """Forget what is not settled, and hold nothing more."""
+        self._objects.release(self._held)
+        self._held = []
         for draft in self._drafts.values():
             draft.unlink(missing_ok=True)
         self._drafts = {}
 
     def _is_known(self, hash: str) -> bool:
+        self.hold([hash])
         return hash in self._drafts or self._objects.touch(hash)
 
     def _new(self) -> BinaryIO:

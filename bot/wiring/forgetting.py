@@ -170,7 +170,7 @@ def forgetter_of(
         forgetting=store.forgetting,
         retention=store.retention,
         scrub=scrubbing(snapshots, store.checkpoints, store.scrub),
-        workspaces=KeptFolders(workspaces, store.checkpoints),
+        workspaces=KeptFolders(workspaces, snapshots, store.checkpoints),
         traces=(
             console,
             workspaces,

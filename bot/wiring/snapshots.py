@@ -14,7 +14,7 @@ from adapters.backup.tree import Entry, Told, copy_tree
 from adapters.sandbox.inside.limits import SCRATCH
 from adapters.sandbox.removing import WorkspaceFolders
 from adapters.snapshots.folder import SnapshotFolder
-from adapters.snapshots.objects import DRAFTS
+from adapters.snapshots.objects import DRAFTS, Altered
 from adapters.store.open import Store
 from bot.errors import BadInput, HeadwayError
 from bot.ports.attached import INBOX, folder_of
@@ -90,6 +90,7 @@ class Withdrawn:
             # A goal that is still to be put back names the old one, and gets the new one.
             await self._snapshots.put_instead(changed)
             await self._checkpoints.replace(changed)
+            self._snapshots.let_go(changed)
             await self._snapshots.sweep(await self._checkpoints.named(), older_s=0)
         await asyncio.to_thread(self._done, names)
 
@@ -100,6 +101,10 @@ class Withdrawn:
                 left = await self._snapshots.without(left, f"{INBOX}/{name}")
         except BadInput:
             # Another machine has it, or nobody any more.
+            return tree
+        except Altered as error:
+            # Nobody can have it back, and its files go with the next sweep.
+            log.warning("A snapshot is lost: %s", error)
             return tree
         return left
 
@@ -138,8 +143,11 @@ class ScratchFolders:
 class KeptFolders:
     """The folders of the goals: with one that is removed its snapshots go, too. Port Workspaces."""
 
-    def __init__(self, workspaces: WorkspaceFolders, checkpoints: Checkpoints) -> None:
-        self._workspaces, self._checkpoints = workspaces, checkpoints
+    def __init__(
+        self, workspaces: WorkspaceFolders, snapshots: SnapshotFolder, checkpoints: Checkpoints
+    ) -> None:
+        self._workspaces, self._snapshots = workspaces, snapshots
+        self._checkpoints = checkpoints
 
     async def names(self) -> tuple[str, ...]:
         """Of all that there are, and of those of which snapshots alone are left."""
@@ -149,7 +157,9 @@ class KeptFolders:
 
     async def remove(self, name: str) -> None:
         """Remove one; its trees are swept later. Raises StoreUnusable."""
+        trees = (await self._checkpoints.trees()).get(name, ())
         await self._checkpoints.let_go([name])
+        self._snapshots.let_go(trees)
         await self._workspaces.remove(name)
 
 
@@ -169,6 +179,7 @@ class SnapshotTraces:
         count = sum(len(trees.get(session, ())) for session in sessions)
         if count and not is_dry:
             await self._checkpoints.let_go(sessions)
+            self._snapshots.let_go({tree for one in sessions for tree in trees.get(one, ())})
             await self._snapshots.sweep(await self._checkpoints.named(), older_s=0)
         return [Step("snapshot", count)] if count else []
 

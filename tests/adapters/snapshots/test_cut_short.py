@@ -269,3 +269,62 @@ async def test_a_session_that_only_reads_is_kept_and_cannot_be_put_back(tmp_path
 
     with pytest.raises(BadInput, match="read-only"):
         await folder.restore(reading, tree)
+
+
+async def test_a_tree_that_is_not_named_yet_outlives_every_sweep_until_it_is_let_go(
+    session: Session, tmp_path: Path
+) -> None:
+    folder = SnapshotFolder(tmp_path, free_least=0)
+    tree = await folder.take(session)
+
+    await folder.sweep([], older_s=0)
+
+    assert len(await folder.entries(tree)) == 12
+    folder.let_go([tree])
+    await folder.sweep([], older_s=0)
+    assert list(folder._trees.names()) == list(folder._files.names()) == []
+
+
+async def test_a_sweep_while_a_tree_is_written_takes_none_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = SnapshotFolder(tmp_path / "kept", free_least=0)
+    session = await Unconfined(tmp_path / "w").open("G1", "workspace")
+    await write(session, "drafts/a.txt", "text\n")
+    # Old enough to be known again by its marks.
+    await asyncio.sleep(0.15)
+    before = await folder.take(session)
+    await write(session, "drafts/b.txt", "more\n")
+    write_it = SnapshotFolder._write
+
+    def swept_first(self: SnapshotFolder, *args: Any) -> str:
+        self.let_go([before])
+        self._sweep(frozenset(), 0.0)
+        return write_it(self, *args)
+
+    monkeypatch.setattr(SnapshotFolder, "_write", swept_first)
+    tree = await folder.take(session, before=before)
+    await session.close()
+
+    assert await whole(tmp_path / "kept") == 1
+    assert [one.path for one in await folder.entries(tree)] == ["drafts/a.txt", "drafts/b.txt"]
+
+
+async def test_a_damaged_tree_keeps_no_sweep_from_its_work(
+    session: Session, tmp_path: Path
+) -> None:
+    folder = SnapshotFolder(tmp_path, free_least=0)
+    lost = await folder.take(session)
+    await write(session, "drafts/0.txt", "another\n")
+    tree = await folder.take(session)
+    await write(session, "drafts/0.txt", "a third\n")
+    gone = await folder.take(session)
+    at = folder._trees.path(lost)
+    at.write_bytes(at.read_bytes()[:-3])
+    folder.let_go([gone])
+
+    await folder.sweep([lost, tree], older_s=0)
+
+    assert {name for name, _ in folder._trees.names()} == {lost, tree}
+    kept = {one.hash for one in await folder.entries(tree)}
+    assert {name for name, _ in folder._files.names()} == kept

@@ -176,10 +176,33 @@ async def test_of_a_person_who_is_forgotten_no_snapshot_stays_and_others_keep_th
     assert await yard.snapshots.entries(kept)
 
 
+async def test_a_damaged_snapshot_keeps_nothing_from_being_taken_back_or_forgotten(
+    yard: Yard,
+) -> None:
+    goal, other = await yard.goal("t"), await yard.goal("u")
+    path = path_of("m1", "letter.txt")
+    lost = await yard.writes(goal, **{path: LETTER})
+    whole = await yard.writes(other, **{path: LETTER, "drafts/a.txt": "mine\n"})
+    at = yard.snapshots._trees.path(lost)
+    at.write_bytes(at.read_bytes()[:-3])
+    withdrawn = Withdrawn(yard.settings, yard.snapshots, yard.store.checkpoints)
+
+    await withdrawn.withdraw("m1")
+    await withdrawn.sweep()
+
+    [now] = await yard.trees(other)
+    assert now != whole
+    assert [one.path for one in await yard.snapshots.entries(now) if one.kind == "file"] == [
+        "drafts/a.txt"
+    ]
+    assert LETTER.encode() not in yard.on_disk()
+
+
 async def test_with_a_workspace_that_was_kept_long_enough_its_snapshots_go(yard: Yard) -> None:
     goal = await yard.goal("t")
     tree = await yard.writes(goal, **{"drafts/a.txt": LETTER})
-    folders = KeptFolders(WorkspaceFolders(yard.settings.workspaces_dir), yard.store.checkpoints)
+    workspaces = WorkspaceFolders(yard.settings.workspaces_dir)
+    folders = KeptFolders(workspaces, yard.snapshots, yard.store.checkpoints)
 
     await folders.remove(goal.session)
     await yard.snapshots.sweep(await yard.store.checkpoints.named(), older_s=0)
@@ -215,6 +238,7 @@ async def test_of_one_goal_only_so_many_trees_are_kept(
 ) -> None:
     monkeypatch.setattr("bot.wiring.snapshots.KEEP", 2)
     monkeypatch.setattr("bot.wiring.snapshots.GRACE_S", 0.0)
+    monkeypatch.setattr("adapters.snapshots.folder.UNNAMED_S", 0.0)
     goal = await yard.goal("t")
     trees = [await yard.writes(goal, **{"drafts/a.txt": f"{n}\n" * 90}) for n in range(4)]
     rung: dict[str, Any] = {}
