@@ -19,7 +19,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -32,7 +32,8 @@ LEAST: Final = 6
 """Characters of a value that can be told from ordinary words."""
 LEAST_LINE: Final = 20
 """Characters of a line of a longer secret (a private key) that is secret by itself."""
-_SPACE: Final = b" \t\n\v\f\r"
+SPACE: Final = b" \t\n\v\f\r"
+"""What forms are without, and what is looked through without."""
 _LONG: Final = 16
 _SAMPLE: Final = 8
 _STRIDE: Final = _LONG - _SAMPLE + 1
@@ -68,7 +69,7 @@ class Redactor:
             return text
         index, dense = self._indexed(), _dense(text)
         found = index.found(dense)
-        return _replaced(text, _spans(dense, index.told(found))) if found else text
+        return _replaced(text, spans(dense, index.told(found))) if found else text
 
     def names_in(self, text: str) -> tuple[str, ...]:
         """The names of the secrets whose values or marks stand in the text, each once."""
@@ -121,18 +122,12 @@ class Redactor:
         return replace(value, **changed) if changed else value
 
 
-class _Index:
-    """The forms of all values, ready to be looked for."""
+class Finder:
+    """Looks for many forms at once: for what their beginnings say, then for each that may be there."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        self.values = values
-        names: dict[bytes, str] = {}
-        for value, name in values.items():
-            for form in forms(value):
-                names.setdefault(form, name)
-        self._marks = {_dense(mark(name)): mark(name) for name in values.values()}
-        ordered = sorted(names, key=len, reverse=True)
-        self.names = {form: names[form] for form in ordered}
+    def __init__(self, forms: Iterable[bytes]) -> None:
+        """Each without white space, and not empty."""
+        ordered = sorted(forms, key=len, reverse=True)
         self._long = tuple(form for form in ordered if len(form) >= _LONG)
         self._short = tuple(form for form in ordered if len(form) < _LONG)
         self._samples = frozenset(
@@ -147,6 +142,20 @@ class _Index:
             hits = self._samples.intersection(sampled)
             long = tuple(form for form in long if any(hit in form[:_LONG] for hit in hits))
         return [form for form in (*long, *self._short) if form in dense]
+
+
+class _Index:
+    """The forms of all values, ready to be looked for."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = values
+        names: dict[bytes, str] = {}
+        for value, name in values.items():
+            for form in forms(value):
+                names.setdefault(form, name)
+        self._marks = {_dense(mark(name)): mark(name) for name in values.values()}
+        self.names = names
+        self.found = Finder(names).found
 
     def told(self, found: list[bytes]) -> dict[bytes, str]:
         """What stands in place of each form; a mark that holds one itself stays as it is."""
@@ -171,21 +180,21 @@ def forms(value: str) -> frozenset[bytes]:
 
 def _dense(text: str) -> bytes:
     """The text without white space, as bytes: they are searched ten times as fast."""
-    return text.encode("utf-8", "surrogatepass").translate(None, _SPACE)
+    return text.encode("utf-8", "surrogatepass").translate(None, SPACE)
 
 
-def _spans(dense: bytes, told: Mapping[bytes, str]) -> list[tuple[int, int, str]]:
+def spans(dense: bytes, told: Mapping[bytes, T]) -> list[tuple[int, int, T]]:
     """Where forms stand and what to say there: in order, none in another, none over another."""
-    spans = []
+    found = []
     for form, said in told.items():
         at = dense.find(form)
         while at >= 0:
-            spans.append((at, at + len(form), said))
+            found.append((at, at + len(form), said))
             at = dense.find(form, at + len(form))
-    spans.sort(key=lambda span: (span[0], -span[1]))
-    apart: list[tuple[int, int, str]] = []
+    found.sort(key=lambda span: (span[0], -span[1]))
+    apart: list[tuple[int, int, T]] = []
     done = 0
-    for begin, end, said in spans:
+    for begin, end, said in found:
         if end > done:
             apart.append((max(begin, done), end, said))
             done = end
@@ -203,7 +212,7 @@ def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
 
 def _places(text: str) -> list[int]:
     """The place in the text of each byte of its `_dense` form."""
-    blanks = _SPACE.decode()
+    blanks = SPACE.decode()
     if text.isascii():
         return [at for at, letter in enumerate(text) if letter not in blanks]
     return [

@@ -15,7 +15,8 @@ import h11
 
 from adapters.gateway.bounds import Bounds
 from adapters.gateway.messages import Asked, incoming, outgoing, without_compression
-from adapters.gateway.placing import Placing, Scrubber, Unpacking
+from adapters.gateway.placing import Placing
+from adapters.gateway.scrubbing import Scrubber, Unpacking
 from adapters.gateway.verdicts import Denied, Way
 from adapters.gateway.wire import Wire
 
@@ -36,7 +37,7 @@ class Exchange:
         """`placing`: the host's secrets, where its connection is encrypted and ours to open."""
         self._client, self._way, self._bounds = client, way, bounds
         self._placing, self._encryption = placing, encryption
-        self._scrubber = Scrubber(placing.told()) if placing is not None else None
+        self._scrubber: Scrubber | None = None
         self._has_answered = False
 
     async def run(self, asked: Asked, allowed: Callable[[], None]) -> None:
@@ -47,6 +48,8 @@ class Exchange:
             ConnectionError: it broke in the middle.
         """
         request = self._request(asked)
+        if self._placing is not None:
+            self._scrubber = await asyncio.to_thread(Scrubber, self._placing.held)
         reader, writer = await reached(self._way, self._bounds, self._encryption)
         try:
             allowed()
@@ -96,7 +99,8 @@ class Exchange:
         if not isinstance(response, h11.Response):
             raise ConnectionError
         unpacking = self._unpacking(response)
-        told = incoming(self._scrubbed(response), method, is_changed=self._scrubber is not None)
+        scrubbed = await asyncio.to_thread(self._scrubbed, response)
+        told = incoming(scrubbed, method, is_changed=self._scrubber is not None)
         if unpacking is not None and unpacking.is_needed:
             told = _plain(told)
         self._has_answered = True
@@ -107,20 +111,29 @@ class Exchange:
         passed = 0
         try:
             while isinstance(event := await host.event(), h11.Data):
-                for piece in (
-                    unpacking.feed(bytes(event.data)) if unpacking else (bytes(event.data),)
-                ):
-                    passed += len(piece)
-                    if passed > self._bounds.body:
-                        raise ConnectionError
-                    await self._say(self._scrubber.feed(piece) if self._scrubber else piece)
+                data = bytes(event.data)
+                for piece in unpacking.feed(data) if unpacking else (data,):
+                    passed = await self._pass_piece(piece, passed)
+            if unpacking is not None and isinstance(event, h11.EndOfMessage):
+                for piece in unpacking.end():
+                    passed = await self._pass_piece(piece, passed)
         except Denied as error:
             raise ConnectionError from error
         if not isinstance(event, h11.EndOfMessage):
             raise ConnectionError
         if self._scrubber is not None:
-            await self._say(self._scrubber.feed(b"", is_last=True))
+            await self._say(await asyncio.to_thread(self._scrubber.feed, b"", is_last=True))
         await self._client.send(h11.EndOfMessage())
+
+    async def _pass_piece(self, piece: bytes, passed: int) -> int:
+        """How much has been passed then."""
+        passed += len(piece)
+        if passed > self._bounds.body:
+            raise ConnectionError
+        if self._scrubber is not None:
+            piece = await asyncio.to_thread(self._scrubber.feed, piece)
+        await self._say(piece)
+        return passed
 
     async def _say(self, piece: bytes) -> None:
         if piece:
