@@ -1,7 +1,11 @@
-"""What a tool of a server gave, as text for the agent: bounded, and of pictures and sounds a note. Pure."""
+"""
+What a tool of a server gave, as text for the agent: bounded, and of pictures and sounds a note. Pure.
+
+Rule: secrets are taken out before anything is cut: of one that lies over the cut a part would stay.
+"""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from bot.ports.attached import size_of
@@ -12,18 +16,22 @@ PARTS_MOST: Final = 200
 _NAME_CHARS: Final = 200
 
 
-def text_of(contents: Iterable[Any], structured: object) -> str:
-    """The parts of a result, in order; what is structured only where nothing else is said."""
+def text_of(contents: Iterable[Any], structured: object, redacted: Callable[[str], str]) -> str:
+    """The parts of a result, in order; what is structured only where nothing else is said.
+
+    Args:
+        redacted: a text without the values of secrets.
+    """
     parts = []
     for number, content in enumerate(contents):
         if number == PARTS_MOST:
             parts.append(f"[more than {PARTS_MOST} parts; the rest is left out]")
             break
-        parts.append(_part(content))
+        parts.append(_part(content, redacted))
     text = "\n".join(part for part in parts if part)
     if not text.strip() and structured is not None:
         text = json.dumps(structured, ensure_ascii=False, default=str)
-    return sound(cut_in_the_middle(text, TEXT_CHARS))
+    return sound(cut_in_the_middle(redacted(text), TEXT_CHARS))
 
 
 def cut_in_the_middle(text: str, most: int) -> str:
@@ -39,28 +47,28 @@ def sound(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
 
 
-def _part(content: Any) -> str:
+def _part(content: Any, redacted: Callable[[str], str]) -> str:
+    def line(text: object, most: int = _NAME_CHARS) -> str:
+        return one_line(redacted(str(text)), most)
+
     match content.type:
         case "text":
             return str(content.text)
         case "image" | "audio":
             size = size_of(len(content.data) * 3 // 4)
-            return (
-                f"[{content.type}, {one_line(content.mime_type, 60)}, {size}: it cannot be shown]"
-            )
+            return f"[{content.type}, {line(content.mime_type, 60)}, {size}: it cannot be shown]"
         case "resource_link":
-            name = one_line(content.name, _NAME_CHARS)
-            return f"[resource {name}: {one_line(str(content.uri), _NAME_CHARS)}]"
+            return f"[resource {line(content.name)}: {line(content.uri)}]"
         case "resource":
-            return _resource(content.resource)
+            return _resource(content.resource, line)
         case other:
-            return f"[{one_line(str(other), 40)}: it cannot be shown]"
+            return f"[{line(other, 40)}: it cannot be shown]"
 
 
-def _resource(resource: Any) -> str:
-    uri = one_line(str(resource.uri), _NAME_CHARS)
+def _resource(resource: Any, line: Callable[..., str]) -> str:
+    uri = line(resource.uri)
     text = getattr(resource, "text", None)
     if isinstance(text, str):
         return f"[resource {uri}]\n{text}"
     size = size_of(len(getattr(resource, "blob", "")) * 3 // 4)
-    return f"[resource {uri}, {one_line(str(resource.mime_type), 60)}, {size}: it cannot be shown]"
+    return f"[resource {uri}, {line(resource.mime_type, 60)}, {size}: it cannot be shown]"

@@ -2,7 +2,8 @@
 The connections to servers, of a process: begun at the first call, kept warm between turns, tried again later.
 
 Rule 1: a goal has connections of its own: what it told a server is no other goal's.
-Rule 2: a server that did not start is tried again after a while that doubles, whoever asks.
+Rule 2: a server that did not start is tried again after a while that doubles, whoever asks; at once where an
+        admin has changed it, or has found it there.
 Rule 3: a server that offers other tools than those that were taken is not called.
 Rule 4: what it says of new tools is looked at between turns: within one nothing changes.
 """
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from adapters.mcp.listing import digest_of
 from adapters.mcp.losses import CallFailed, Lost
-from bot.ports.mcp_servers import McpServer
+from bot.ports.mcp_servers import How, McpServer
 
 if TYPE_CHECKING:
     # The package takes a second to load: it is when the first server is reached.
@@ -38,8 +39,9 @@ class Changed(Exception):
 
 @dataclass
 class _Failed:
-    """A server that did not start: why, how often, and when it is tried again."""
+    """A server that did not start: as what, why, how often, and when it is tried again."""
 
+    how: tuple[How, str]
     why: str
     times: int
     until: float
@@ -93,6 +95,10 @@ class Pool:
         kept.is_taken = False
         kept.lapse = asyncio.get_running_loop().call_later(self.rest_s, self._lapsed, key, peer)
 
+    def is_there(self, server: McpServer) -> None:
+        """It has answered: whoever calls it next need not wait."""
+        self._failed.pop(_place(server), None)
+
     async def close(self) -> None:
         """End all of them."""
         for kept in self._kept.values():
@@ -105,6 +111,8 @@ class Pool:
 
     async def _begun(self, key: Key, session: str, server: McpServer) -> "Peer":
         failed = self._failed.get(_place(server))
+        if failed is not None and failed.how != _how(server):
+            failed = None
         if failed is not None and self.now() < failed.until:
             wait = round(failed.until - self.now()) + 1
             raise Lost(f"{failed.why}; it is tried again in {wait} s")
@@ -115,7 +123,9 @@ class Pool:
         except Lost as why:
             times = failed.times + 1 if failed is not None else 1
             wait_s = min(FIRST_WAIT_S * 2 ** (times - 1), LONGEST_WAIT_S)
-            self._failed[_place(server)] = _Failed(str(why), times, self.now() + wait_s)
+            self._failed[_place(server)] = _Failed(
+                _how(server), str(why), times, self.now() + wait_s
+            )
             raise
         try:
             offered = await peer.tools()
@@ -125,7 +135,7 @@ class Pool:
         except asyncio.CancelledError:
             self._end(peer)
             raise
-        self._failed.pop(_place(server), None)
+        self.is_there(server)
         if digest_of(offered) != server.digest:
             await peer.close()
             raise Changed
@@ -158,6 +168,10 @@ class Pool:
 def _place(server: McpServer) -> tuple[str, str, str, str]:
     room = server.room
     return room.network, room.workspace, room.room, server.name
+
+
+def _how(server: McpServer) -> tuple[How, str]:
+    return server.how, server.digest
 
 
 def _key(session: str, server: McpServer) -> Key:

@@ -63,7 +63,9 @@ class McpToolbox:
         except Lost as why:
             raise BadInput(str(why)) from why
         try:
-            return listing(name, await peer.tools())
+            found = listing(name, await peer.tools())
+            self._pool.is_there(server)
+            return found
         except (Lost, CallFailed) as why:
             raise BadInput(str(why)) from why
         finally:
@@ -128,8 +130,11 @@ class McpKit:
         except CallFailed as why:
             more = f" {_UNKNOWN}" if why.is_late else ""
             return self._failed(f"The server {server.name} failed: {why}.{more}", why.is_late)
-        text = text_of(result.content, result.structured_content)
-        return Outcome(not result.is_error, self._redacted(text))
+        # It may be megabytes: not on the loop's thread.
+        text = await asyncio.to_thread(
+            text_of, result.content, result.structured_content, self._redacted
+        )
+        return Outcome(not result.is_error, text)
 
     async def close(self) -> None:
         """As in the port: what runs waits a while for the goal's next turn."""

@@ -236,3 +236,19 @@ async def test_when_all_is_closed_no_program_is_left(bed: Bed) -> None:
     left = [one for one in mine.children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE]
     assert not [one for one in left if "mcp_server" in " ".join(one.cmdline())]
     assert list((bed.folder / "programs").iterdir()) == []
+
+
+async def test_a_server_that_an_admin_has_mended_is_tried_at_once(bed: Bed) -> None:
+    await bed.odd("ends")
+    await bed.call("mcp_odd_look")
+    await bed.odd("good")
+
+    assert (await bed.call("mcp_odd_look")).ok
+
+
+async def test_a_server_that_an_admin_has_found_there_is_tried_at_once(bed: Bed) -> None:
+    ends = await bed.odd("ends")
+    await bed.call("mcp_odd_look")
+    bed.pool.is_there(ends)
+
+    assert "tried again" not in (await bed.call("mcp_odd_look")).text
