@@ -44,6 +44,7 @@ class ConfinedTree:
             entries=_number(first.get("entries")),
             size=_number(first.get("bytes")),
             left_out=_reasons(first.get("left_out")),
+            is_whole=first.get("whole") is not False,
         )
 
     async def read(self, files: Sequence[Found]) -> AsyncIterator[Piece]:

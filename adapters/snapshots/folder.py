@@ -30,7 +30,7 @@ from bot.errors import BadInput, StoreUnusable
 from bot.ports.attached import size_of
 from bot.ports.sandbox import Session
 from bot.ports.snapshots import EMPTY, Entry, Restored
-from bot.ports.tree import Found, Piece, Tree, Walk
+from bot.ports.tree import SPECIAL, Found, Piece, Tree, Walk
 
 log = logging.getLogger(__name__)
 
@@ -110,6 +110,9 @@ class SnapshotFolder:
         if walk.is_same:
             return before
         self._refuse_too_much(walk)
+        for path, why in walk.left_out.items():
+            if why != SPECIAL:
+                log.warning("%r is in no snapshot: %s", path, why)
         kept = await asyncio.to_thread(self._kept, before, known) if known is not None else {}
         same, fresh = _sorted_out(walk.found, kept, known)
         batch = Batch(self._files)

@@ -4,26 +4,31 @@ A workspace made what a tree was.
 Rule 1: nothing is touched before all that is to be written was found whole in the store. Then what is too
         much goes, so that there is room; then folders, files, links, and rights last.
 Rule 2: what is there as it was is not written again: that is known by its bytes, never by its times.
-Rule 3: whatever ends it, it is done again from the beginning, and comes to the same.
+Rule 3: what could not be kept was there before as well, as far as anybody can tell: it stays where it is in
+        no way, and is named.
+Rule 4: whatever ends it, it is done again from the beginning, and comes to the same.
 """
 
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Final
 
 from adapters.snapshots.objects import Objects
-from bot.errors import StoreUnusable
+from bot.errors import BadInput, StoreUnusable
 from bot.ports.snapshots import Entry, Restored
-from bot.ports.tree import Filling, Found, Tree
+from bot.ports.tree import SPECIAL, Filling, Found, Tree, Walk
+
+LOOKS_MOST: Final = 100
 
 
 async def put_back(tree: Tree, entries: Sequence[Entry], files: Objects) -> Restored:
     """Do it. Raises as the tree, and StoreUnusable: a file cannot be read."""
-    walk = await tree.walk()
     wanted = {one.path: one for one in entries}
+    walk, cleared = await _whole_walk(tree, wanted, files)
     there = {one.path: one for one in walk.found}
-    gone = list(_gone(wanted, chain(walk.found, _others(walk.left_out))))
+    gone = list(_gone(wanted, _in_order(walk, wanted)))
     goes = frozenset(gone)
     unknown = [
         one
@@ -37,7 +42,8 @@ async def put_back(tree: Tree, entries: Sequence[Entry], files: Objects) -> Rest
         if one.kind == "file" and (one.hash == "" or hashes.get(one.path) != one.hash)
     ]
     await asyncio.to_thread(_refuse_damaged, lacking, files)
-    failed = dict(await tree.remove(gone))
+    failed = {path: why for path, why in _kept_out(walk, wanted) if not _goes_with(path, goes)}
+    failed.update(await tree.remove(gone))
     failed.update(await tree.lay([_found(one) for one in entries if one.kind == "folder"]))
     failed.update(await tree.fill(_fillings(lacking, files)))
     links = [one for one in entries if one.kind == "link"]
@@ -46,7 +52,36 @@ async def put_back(tree: Tree, entries: Sequence[Entry], files: Objects) -> Rest
     moded = [_found(one) for one in reversed(entries) if one.kind != "link"]
     failed.update(await tree.finish(moded))
     laid = sum(one.kind == "link" and _differs(one, there.get(one.path)) for one in entries)
-    return Restored(len(lacking) + laid, len(gone), failed)
+    return Restored(len(lacking) + laid, cleared + len(gone), failed)
+
+
+async def _whole_walk(tree: Tree, wanted: Mapping[str, Entry], files: Objects) -> tuple[Walk, int]:
+    """A look at all there is: where that is too much, what is not wanted goes until it is less."""
+    walk, cleared = await tree.walk(), 0
+    if not walk.is_whole:
+        await asyncio.to_thread(
+            _refuse_damaged, [one for one in wanted.values() if one.kind == "file"], files
+        )
+    for _ in range(LOOKS_MOST):
+        if walk.is_whole:
+            return walk, cleared
+        gone = list(_gone(wanted, _in_order(walk, wanted)))
+        failed = await tree.remove(gone)
+        if len(failed) >= len(gone):
+            break
+        cleared += len(gone) - len(failed)
+        walk = await tree.walk()
+    raise BadInput("There is too much in the workspace, and it cannot be removed.")
+
+
+def _in_order(walk: Walk, wanted: Mapping[str, Entry]) -> Iterator[Found]:
+    return chain(walk.found, _others(walk.left_out, wanted))
+
+
+def _kept_out(walk: Walk, wanted: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
+    for path, why in walk.left_out.items():
+        if why != SPECIAL and path not in wanted:
+            yield path, why
 
 
 def _gone(wanted: Mapping[str, Entry], there: Iterable[Found]) -> Iterator[str]:
@@ -69,10 +104,11 @@ def _goes_with(path: str, gone: Collection[str]) -> bool:
     return False
 
 
-def _others(left_out: Mapping[str, str]) -> Iterator[Found]:
-    """What is no file, folder or link: it was not kept, and is in the way."""
-    for path in left_out:
-        yield Found(path, "file", size=-1)
+def _others(left_out: Mapping[str, str], wanted: Mapping[str, Entry]) -> Iterator[Found]:
+    """What is no file, folder or link, and what else is in the way of something."""
+    for path, why in left_out.items():
+        if why == SPECIAL or path in wanted:
+            yield Found(path, "file", size=-1)
 
 
 def _looks_the_same(entry: Entry | None, one: Found) -> bool:

@@ -9,9 +9,11 @@ Rule 3: what is told of an entry is the word of a stranger: whoever keeps it has
 
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 Kind = Literal["file", "link", "folder"]
+SPECIAL: Final = "it is no file, folder or link"
+"""The reason of what has nothing in it that could be kept: a pipe, a socket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,9 @@ class Walk:
     size: int
     """Bytes of its files."""
     left_out: Mapping[str, str] = field(default_factory=dict)
-    """What is no file, folder or link, or cannot be read, with the reason."""
+    """What is no file, folder or link (`SPECIAL`), or cannot be read, with the reason."""
+    is_whole: bool = True
+    """False where there is more than a workspace may hold: then it ends there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ PIECE_BYTES = 1024 * 1024
 FRESH_NS = 100_000_000
 """A file that changed so lately may change once more and look the same: clocks of files tick in steps."""
 TORN = "torn"
+SPECIAL = "it is no file, folder or link"
 _PLAIN = 0o755
 _DRAFTS = ".putting-back"
 
@@ -120,6 +121,7 @@ class _Walk:
         self.bytes = 0
         self._left_out: dict[str, str] = {}
         self._most = most
+        self._is_whole = True
         self._old = time.time_ns() - FRESH_NS
         self.is_settled = True
         """Whatever changes from now on will look different."""
@@ -135,6 +137,7 @@ class _Walk:
             "bytes": self.bytes,
             "entries": len(self.rows) + len(self._left_out),
             "left_out": self._left_out,
+            "whole": self._is_whole,
         }
 
     def _look(self, handle: int, within: str, depth: int) -> None:
@@ -142,6 +145,7 @@ class _Walk:
             names = sorted(entry.name for entry in found)
         for name in names:
             if len(self.rows) + len(self._left_out) > self._most:
+                self._is_whole = False
                 return
             if not within and name in SCRATCH:
                 continue
@@ -164,7 +168,7 @@ class _Walk:
         elif stat.S_ISLNK(state.st_mode):
             self._add([path, "link", 0, 0, os.readlink(name, dir_fd=handle), ""])
         elif not stat.S_ISDIR(state.st_mode):
-            self._left_out[path] = "it is no file, folder or link"
+            self._left_out[path] = SPECIAL
         elif depth >= folders.DEPTH_MOST:
             self._left_out[path] = f"it lies {folders.DEPTH_MOST} folders deep"
         else:

@@ -13,8 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.sandbox.bubblewrap import Bubblewrap
+from adapters.sandbox.inside import snapshot
+from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.none import Unconfined
 from adapters.snapshots.folder import SnapshotFolder
+from bot.ports import tree
 from bot.ports.sandbox import Sandbox, Session
 from tests.contracts.sandbox import bash, write
 
@@ -254,7 +257,7 @@ async def test_a_file_that_grows_all_the_time_is_kept_as_it_was_at_some_moment(
 
 
 async def test_folders_inside_one_another_without_end_are_left_out_and_do_no_harm(
-    session: Session, snapshots: SnapshotFolder
+    session: Session, snapshots: SnapshotFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
     await write(session, "drafts/a.txt", "one")
     deep = "(cd drafts; for i in $(seq 300); do mkdir d; cd d; done; echo x > x)"
@@ -265,7 +268,37 @@ async def test_folders_inside_one_another_without_end_are_left_out_and_do_no_har
 
     assert "drafts/a.txt" in {one.path for one in await snapshots.entries(tree)}
     assert len(await snapshots.entries(tree)) > 100
-    assert restored.failed == {}
+    # What could not be kept is named, and stays.
+    [(path, why)] = restored.failed.items()
+    assert why in caplog.text
+    assert path.startswith("drafts/d/d/")
+    assert restored.removed == 0
+    assert (await bash(session, "find drafts | wc -l")).text.strip() == "303"
+
+
+async def test_a_workspace_with_more_in_it_than_one_look_tells_is_put_back_whole(
+    tmp_path: Path,
+) -> None:
+    sandbox = Unconfined(tmp_path / "workspaces", limits=Limits(workspace_entries=20))
+    snapshots = SnapshotFolder(tmp_path / "snapshots", free_least=0)
+    session = await sandbox.open("G1", "workspace")
+    await write(session, "notes/z.txt", "kept")
+    tree = await snapshots.take(session)
+    drafts = tmp_path / "workspaces/G1/drafts"
+    for number in range(70):
+        (drafts / f"{number}.txt").write_text("too much")
+    (tmp_path / "workspaces/G1/notes/z.txt").write_text("another")
+
+    restored = await snapshots.restore(session, tree)
+
+    assert list(drafts.iterdir()) == []
+    assert (tmp_path / "workspaces/G1/notes/z.txt").read_text() == "kept"
+    assert (restored.written, restored.removed, restored.failed) == (1, 70, {})
+    await session.close()
+
+
+def test_pipes_are_called_the_same_inside_and_outside() -> None:
+    assert snapshot.SPECIAL == tree.SPECIAL
 
 
 async def test_a_folder_of_the_workspaces_own_whose_rights_were_changed_loses_no_file(
