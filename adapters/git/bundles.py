@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.git.program import Git
+from adapters.git.shed import borrow
 from bot.errors import BadInput
 from bot.ports.mirrors import Bundle, Head
 
@@ -27,9 +28,10 @@ async def bundled(
         return None
     path = Path(tempfile.mkdtemp(prefix="bundle-", dir=at)) / "bundle"
     try:
-        await git.run(
-            "bundle", "create", "--quiet", str(path), f"refs/heads/{head.branch}", *without, at=at
-        )
+        view = await _view(git, at, head, path.with_name("view.git"))
+        ref = f"refs/heads/{head.branch}"
+        await git.run("bundle", "create", "--quiet", str(path), ref, *without, at=view)
+        await asyncio.to_thread(shutil.rmtree, view)
         hash, size = await asyncio.to_thread(_digest, path)
         if size > most:
             raise BadInput(f"It has {size // 1024**2} MB, more than a checkout may have here.")
@@ -37,6 +39,15 @@ async def bundled(
         shutil.rmtree(path.parent, ignore_errors=True)
         raise
     return Bundle(hash, size, _pieces(path))
+
+
+async def _view(git: Git, at: Path, head: Head, view: Path) -> Path:
+    """The mirror with its branch as it was fetched: meanwhile it may lead elsewhere."""
+    await asyncio.to_thread(view.mkdir)
+    await git.run("init", "--quiet", "--bare", "--template=", at=view)
+    await asyncio.to_thread(borrow, view, at / "objects")
+    await git.run("update-ref", f"refs/heads/{head.branch}", head.commit, at=view)
+    return view
 
 
 def _digest(path: Path) -> tuple[str, int]:

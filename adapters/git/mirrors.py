@@ -49,10 +49,7 @@ class GitMirrors:
         async with self._shed.held(self._shed.mirror(repository)) as at:
             with _told_of(repository):
                 ref = checked(branch or repository.branch or await self._default(at, remote))
-                await self._git.run(
-                    "fetch", "--no-tags", "--no-write-fetch-head", "--quiet", "--",
-                    remote.url, f"+refs/heads/{ref}:refs/heads/{ref}", at=at, remote=remote,
-                )  # fmt: skip
+                await self._fetch(at, remote, ref)
             done = await self._git.run(
                 "rev-parse", "--verify", f"refs/heads/{ref}^{{commit}}", at=at
             )
@@ -155,6 +152,28 @@ class GitMirrors:
         except NoUrl as error:
             raise BadInput(f"The address of {repository.name} cannot be used.") from error
         return Remote(url.url, url.host, url.port, await self._locate(url), credential)
+
+    async def _fetch(self, at: Path, remote: Remote, branch: str) -> None:
+        ref = f"refs/heads/{branch}"
+        told = ("--no-tags", "--no-write-fetch-head", "--quiet", "--", remote.url)
+        try:
+            await self._git.run("fetch", *told, f"+{ref}:{ref}", at=at, remote=remote)
+        except BadInput as error:
+            gone = await self._in_the_way(at, branch)
+            if not gone or "cannot lock ref" not in str(error):
+                raise
+            for one in gone:
+                await self._git.run("update-ref", "-d", one, at=at)
+            await self._git.run("fetch", *told, f"+{ref}:{ref}", at=at, remote=remote)
+
+    async def _in_the_way(self, at: Path, branch: str) -> list[str]:
+        """Branches that cannot be beside this one: the server, which has this one, has them no more."""
+        done = await self._git.run("for-each-ref", "--format=%(refname)", "refs/heads", at=at)
+        parts = branch.split("/")
+        above = {"refs/heads/" + "/".join(parts[:count]) for count in range(1, len(parts))}
+        found = done.out.decode("utf-8", "surrogateescape").splitlines()
+        below = f"refs/heads/{branch}/"
+        return [one for one in found if one in above or one.startswith(below)]
 
     async def _default(self, at: Path, remote: Remote) -> str:
         """The branch that the server names."""

@@ -63,7 +63,7 @@ class Shed:
         async with self.held(self.mirror(repository)) as mirror:
             objects = mirror / "objects"
         async with self.held(at):
-            await asyncio.to_thread(_borrow, at, objects)
+            await asyncio.to_thread(borrow, at, objects)
             if await asyncio.to_thread(_size, at) > PACKS * most:
                 raise BadInput("This goal has brought back more than is kept of one goal.")
             yield at
@@ -83,7 +83,8 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
-def _borrow(at: Path, objects: Path) -> None:
+def borrow(at: Path, objects: Path) -> None:
+    """Have a repository find what it lacks among the objects of another one."""
     path = at / "objects" / "info" / "alternates"
     if path.exists():
         return

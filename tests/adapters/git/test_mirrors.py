@@ -82,6 +82,38 @@ async def test_a_checkout_is_made_of_a_bundle_and_gets_what_is_new(
     assert await mirrors.bundle(app, newer, "f" * 40) is not None
 
 
+async def test_a_bundle_is_of_the_commit_that_was_fetched_though_somebody_has_fetched_since(
+    mirrors: GitMirrors, app: Repository, server: GitServer, credential: Credential, tmp_path: Path
+) -> None:
+    head = await mirrors.fetch(app, credential)
+    server.commit("app", {"b.py": "y = 1\n"})
+    newer = await mirrors.fetch(app, credential)
+
+    (tmp_path / "old").write_bytes(await read(await mirrors.bundle(app, head)))
+
+    git("clone", "--quiet", "-b", "main", str(tmp_path / "old"), "copy", at=tmp_path)
+    assert git("rev-parse", "HEAD", at=tmp_path / "copy") == head.commit
+    assert await mirrors.bundle(app, head, newer.commit) is None
+    assert await mirrors.fetch(app, credential) == newer
+
+
+@pytest.mark.parametrize(("before", "after"), [("rel", "rel/1.0"), ("rel/1.0", "rel")])
+async def test_a_branch_whose_name_another_one_was_in_the_way_of_is_fetched(
+    mirrors: GitMirrors, app: Repository, server: GitServer, credential: Credential,
+    folder: Path, before: str, after: str,
+) -> None:  # fmt: skip
+    server.commit("app", {"b.py": "y = 1\n"}, before)
+    await mirrors.fetch(app, credential, before)
+    with pytest.raises(BadInput, match="no such branch"):
+        await mirrors.fetch(app, credential, after)
+    # The server has the one, and not the other: nothing is in any way.
+    assert git("rev-parse", before, at=mirror_in(folder))
+    git("update-ref", "-d", f"refs/heads/{before}", at=server.bare("app"))
+    commit = server.commit("app", {"b.py": "y = 2\n"}, after)
+
+    assert await mirrors.fetch(app, credential, after) == Head(after, commit)
+
+
 async def test_what_an_agent_committed_is_shown_and_pushed_once(
     mirrors: GitMirrors, app: Repository, server: GitServer, credential: Credential, agent: Agent
 ) -> None:
