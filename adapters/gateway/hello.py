@@ -4,6 +4,7 @@ The first words of a TLS client: which host it means (RFC 8446, section 4.1.2; R
 Rule: what is no whole, well-formed ClientHello says nothing, and nothing is let through for it.
 """
 
+import re
 from typing import Final
 
 HELLO_MOST: Final = 65_536
@@ -12,6 +13,8 @@ _HANDSHAKE: Final = 0x16
 _CLIENT_HELLO: Final = 1
 _SERVER_NAME: Final = 0
 _RECORD_MOST: Final = 2**14
+_NAME: Final = re.compile(rb"[A-Za-z0-9._:-]{0,255}")
+"""What may be said of it to people and to the agent."""
 
 
 class NoHello(Exception):
@@ -114,8 +117,8 @@ def _names(listed: _Bytes) -> list[str]:
     while listed.has_more:
         if listed.number(1) != 0:
             raise NoHello
-        try:
-            names.append(listed.part(2).rest().decode("ascii"))
-        except UnicodeDecodeError as error:
-            raise NoHello from error
+        name = listed.part(2).rest()
+        if _NAME.fullmatch(name) is None:
+            raise NoHello
+        names.append(name.decode("ascii"))
     return names

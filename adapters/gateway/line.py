@@ -42,6 +42,7 @@ class GoalLine:
         self._house, self._value, self._key, self._noted = house, value, key, noted
         self._server: asyncio.Server | None = None
         self._path: Path | None = None
+        self._is_closed = False
         self._under_way: dict[asyncio.Task[object], Way | None] = {}
         self._refused: deque[Refusal] = deque(maxlen=REFUSALS_KEPT)
         self._passed: dict[str, Passed] = {}
@@ -56,6 +57,7 @@ class GoalLine:
 
     async def close(self) -> None:
         """Listen no more, and end all that is under way."""
+        self._is_closed = True
         if self._server is not None:
             self._server.close()
         for task in list(self._under_way):
@@ -128,6 +130,10 @@ class GoalLine:
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        if self._is_closed:
+            # It came at the last moment, and its task begins only now.
+            writer.transport.abort()
+            return
         if len(self._under_way) >= self._house.bounds.connections:
             writer.write(_BUSY)
             await closed(writer)

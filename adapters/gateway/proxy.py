@@ -240,12 +240,12 @@ class Caller:
     async def _say_ready(self) -> None:
         """The answer to CONNECT, after which nothing more of HTTP is said."""
         state = self._client.state
-        ready = state.send(
-            h11.Response(status_code=200, headers=[], reason=b"Connection established")
-        )
         early, _ = state.trailing_data
         if early:
             raise Denied("a tunnel", "its client spoke before it was open", status=400)
+        ready = state.send(
+            h11.Response(status_code=200, headers=[], reason=b"Connection established")
+        )
         await write(self._client.writer, ready or b"", self._client.quiet)
 
     async def _refuse(self, error: Denied) -> None:

@@ -35,6 +35,16 @@ def test_one_without_a_name_says_none() -> None:
     assert server_name(hello(None)) == ""
 
 
+@pytest.mark.parametrize(
+    "name", [b"a\n<!channel>.b", b"evil\x00.exa", b"<@U123>.exam", b"a b c.exampl"]
+)
+def test_a_name_that_is_none_is_no_hello(name: bytes) -> None:
+    usual = b"x" * len(name)
+
+    with pytest.raises(NoHello):
+        server_name(hello(usual.decode()).replace(usual, name))
+
+
 def test_until_it_is_whole_more_is_awaited() -> None:
     whole = hello("pypi.org")
 

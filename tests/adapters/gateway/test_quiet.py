@@ -1,8 +1,9 @@
 """Idle time is counted over both ways of a conversation, and what is revoked while a name is looked up is not reached."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,21 @@ async def test_what_is_revoked_while_its_name_is_looked_up_is_not_reached(
 
     assert " 403 " in head
     assert [one.why for one in refused] == ["it may no longer be reached"]
+
+
+@pytest.mark.parametrize("steps", range(8))
+async def test_a_connection_that_came_as_its_line_was_closed_is_not_served(
+    tmp_path: Path, steps: int
+) -> None:
+    async with hosts(tmp_path) as made, gateway(tmp_path, made) as opened:
+        line = await opened.open(goal(), PLACE, reach("plain.example"))
+        with socket.socket(socket.AF_UNIX) as one:
+            one.connect(line.socket)
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            await opened.close("g1")
+            # Ended, or heard by nobody, however far it had come.
+            one.settimeout(0.5)
+            with suppress(OSError):
+                one.send(b"GET http://other.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n")
+                assert await asyncio.to_thread(one.recv, 1) == b""
