@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 MIB: Final = 1024 * 1024
 MOST_BYTES: Final = 1024 * MIB
 MOST_ENTRIES: Final = 200_000
+INSTEAD: Final = "instead"
+"""The folder of trees that stand for others: a file each, named as the other one."""
 UNNAMED_S: Final = 300.0
 """So long the transaction may take that names a tree of this process."""
 _HELD_BYTES: Final = 1 * MIB
@@ -62,7 +64,7 @@ class SnapshotFolder:
         self._trees = Objects(folder / "trees", free_least=free_least)
         self._folder = folder
         self._marks = folder / "marks"
-        self._instead = folder / "instead"
+        self._instead = folder / INSTEAD
         self._most_bytes, self._most_entries = most_bytes, most_entries
         self._has_swept = False
         self._one_sweep, self._telling = threading.Lock(), threading.Lock()

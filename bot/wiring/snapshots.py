@@ -13,7 +13,7 @@ from typing import Final
 from adapters.backup.tree import Entry, Told, copy_tree
 from adapters.sandbox.inside.limits import SCRATCH
 from adapters.sandbox.removing import WorkspaceFolders
-from adapters.snapshots.folder import SnapshotFolder
+from adapters.snapshots.folder import INSTEAD, SnapshotFolder
 from adapters.snapshots.objects import DRAFTS, Altered
 from adapters.store.open import Store
 from bot.errors import BadInput, HeadwayError
@@ -37,7 +37,12 @@ SCRATCH_S: Final = 300.0
 FORGET_S: Final = 20.0
 MARKS: Final = "withdrawn"
 """The folder of what has to be taken out of trees: a file each, named as the folder in the workspace."""
-_KEPT: Final = re.compile("(files|trees)/[0-9a-f]{2}/[0-9a-f]{64}")
+_OBJECTS: Final = ("files", "trees")
+_NOTES: Final = (INSTEAD, MARKS)
+"""What is to be taken out of trees, and which trees have come of that: an older state names the old ones."""
+_KEPT: Final = re.compile(
+    f"(files|trees)/[0-9a-f]{{2}}/[0-9a-f]{{64}}|{INSTEAD}/[0-9a-f]{{64}}|{MARKS}/[A-Z0-9a-z_-]+"
+)
 
 
 def open_snapshots(settings: Settings) -> SnapshotFolder:
@@ -201,7 +206,8 @@ def back_up_snapshots(settings: Settings, to: Path, told: Told) -> Iterator[Entr
         return
 
     def is_none(names: tuple[str, ...]) -> bool:
-        return names[0] not in ("files", "trees") or names[1:2] == (DRAFTS,)
+        is_draft = names[1:2] == (DRAFTS,) or names[-1].startswith(".")
+        return is_draft or names[0] not in (*_OBJECTS, *_NOTES)
 
     for entry in copy_tree(source, to / FOLDER, without=is_none, told=told):
         yield replace(entry, path=f"{FOLDER}/{entry.path}")
@@ -211,12 +217,15 @@ def restore_snapshots(settings: Settings, place: Path, entries: Iterable[Entry])
     """Put the snapshots of a backup beside those that are there; each appears whole.
 
     A name is a hash of what it names, so none replaces another one; what nothing names is swept later.
+    What was taken out of trees since the backup stays so.
     """
     for entry in entries:
         kept = entry.path.removeprefix(f"{FOLDER}/")
         if kept == entry.path or not _KEPT.fullmatch(kept):
             continue
         path = settings.snapshots_dir / kept
+        if kept.startswith(f"{INSTEAD}/") and path.exists():
+            continue
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name}.unfinished")
         with open(place / entry.path, "rb") as source, open(draft, "wb") as target:

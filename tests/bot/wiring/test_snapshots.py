@@ -255,6 +255,40 @@ async def test_of_one_goal_only_so_many_trees_are_kept(
     assert await yard.snapshots.entries(trees[2])
 
 
+async def test_what_was_taken_back_before_a_backup_is_taken_out_after_its_restore(
+    tmp_path: Path,
+) -> None:
+    settings = read_settings(state_dir=tmp_path / "state", database="")
+    settings.state_dir.mkdir()
+    async with open_store(
+        settings.database_url, clock=HandClock(), limits=LIMITS, state_dir=settings.state_dir
+    ) as store:
+        yard = Yard(settings, store, open_snapshots(settings))
+        goal = await yard.goal("t")
+        first, second = path_of("m1", "a.txt"), path_of("m2", "b.txt")
+        tree = await yard.writes(goal, **{first: LETTER, second: "another", "drafts/c": "c"})
+        [point] = await store.checkpoints.of_goal(goal.id)
+        back = Rewound(goal.owner, point.seq, point.point, tree)
+        await store.journal.commit(Unit(goal.id, (back,)))
+        withdrawn = Withdrawn(settings, yard.snapshots, store.checkpoints)
+        await withdrawn.withdraw("m1")
+        await withdrawn.sweep()
+        await withdrawn.withdraw("m2")
+    place = tmp_path / "backup"
+    other = read_settings(state_dir=tmp_path / "other", database="")
+
+    back_up(settings, place, {}, lambda *_: None)
+    restore(other, place, lambda *_: None)
+
+    snapshots = open_snapshots(other)
+    async with open_store(
+        other.database_url, clock=HandClock(), limits=LIMITS, state_dir=other.state_dir
+    ) as store:
+        await Withdrawn(other, snapshots, store.checkpoints).sweep()
+    kept = [one.path for one in await snapshots.entries(tree) if one.kind == "file"]
+    assert kept == ["drafts/c"]
+
+
 async def test_a_backup_holds_the_snapshots_and_a_restore_brings_them_back(
     tmp_path: Path,
 ) -> None:
