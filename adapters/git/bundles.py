@@ -5,6 +5,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +39,7 @@ async def bundled(
     except BaseException:
         shutil.rmtree(path.parent, ignore_errors=True)
         raise
-    return Bundle(hash, size, _pieces(path))
+    return Bundle(hash, size, _pieces(path), partial(_gone, path))
 
 
 async def _view(git: Git, at: Path, head: Head, view: Path) -> Path:
@@ -57,10 +58,11 @@ def _digest(path: Path) -> tuple[str, int]:
 
 
 async def _pieces(path: Path) -> AsyncIterator[bytes]:
-    """The file's bytes; it goes when they were read, or nobody wants more."""
-    try:
-        with await asyncio.to_thread(open, path, "rb") as file:
-            while piece := await asyncio.to_thread(file.read, PIECE_BYTES):
-                yield piece
-    finally:
-        shutil.rmtree(path.parent, ignore_errors=True)
+    """The file's bytes."""
+    with await asyncio.to_thread(open, path, "rb") as file:
+        while piece := await asyncio.to_thread(file.read, PIECE_BYTES):
+            yield piece
+
+
+def _gone(path: Path) -> None:
+    shutil.rmtree(path.parent, ignore_errors=True)

@@ -9,7 +9,7 @@ Rule 3: a repository that is gone, or a server that is out of reach, is a result
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any, Final
 
 from bot.agent.checkout import Checkout
@@ -156,7 +156,8 @@ class ProjectKit:
         async with projects.checkout(self._goal, repository) as checkout:
             have = await checkout.have(head.branch)
             bundle = await projects.mirrors.bundle(repository, head, have)
-            standing = await checkout.refresh(head, bundle)
+            with bundle or nullcontext():
+                standing = await checkout.refresh(head, bundle)
             new = "" if bundle is not None else " Nothing is new."
             text = f"{checkout.folder}: origin/{head.branch} is {head.commit}.{new}\n{standing}"
         return Outcome(True, text, changed=bundle is not None)

@@ -7,9 +7,9 @@ Rule 2: a checkout is made inside, of a bundle of what is here. What comes back 
 Rule 3: the same commit pushed to the same branch again is no other push.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 from bot.ports.repositories import Repository
 
@@ -32,11 +32,19 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A file for one checkout: its bytes, their SHA-256 and number. `close` takes the file away."""
+    """A file for one checkout: its bytes, their SHA-256 and number. It is gone after `with`."""
 
     hash: str
     size: int
     pieces: AsyncIterator[bytes]
+    close: Callable[[], None]
+    """Takes the file away; once more does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from tests.peers.git_server import GitServer, git
 
 async def read(bundle: Bundle | None) -> bytes:
     assert bundle is not None
-    return b"".join([piece async for piece in bundle.pieces])
+    with bundle:
+        return b"".join([piece async for piece in bundle.pieces])
 
 
 async def taken(
@@ -80,6 +81,18 @@ async def test_a_checkout_is_made_of_a_bundle_and_gets_what_is_new(
     assert git("rev-parse", "FETCH_HEAD", at=tmp_path / "copy") == newer.commit
     assert await mirrors.bundle(app, newer, newer.commit) is None
     assert await mirrors.bundle(app, newer, "f" * 40) is not None
+
+
+async def test_a_bundle_that_nobody_has_read_leaves_no_file(
+    mirrors: GitMirrors, app: Repository, credential: Credential, folder: Path
+) -> None:
+    bundle = await mirrors.bundle(app, await mirrors.fetch(app, credential))
+    assert bundle is not None
+
+    with bundle:
+        assert list(mirror_in(folder).glob("bundle-*"))
+
+    assert not list(mirror_in(folder).glob("bundle-*"))
 
 
 async def test_a_bundle_is_of_the_commit_that_was_fetched_though_somebody_has_fetched_since(
