@@ -135,7 +135,7 @@ async def test_what_is_revoked_while_its_name_is_looked_up_is_not_reached(
     assert [one.why for one in refused] == ["it may no longer be reached"]
 
 
-@pytest.mark.parametrize("steps", range(8))
+@pytest.mark.parametrize("steps", [3, 4, 5])
 async def test_a_connection_that_came_as_its_line_was_closed_is_not_served(
     tmp_path: Path, steps: int
 ) -> None:
