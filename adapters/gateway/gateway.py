@@ -153,12 +153,27 @@ class ProxyGateway:
         with suppress(FileNotFoundError):
             shutil.rmtree(wanted)
         if not short_folder(wanted, _NAME_BYTES):
-            # Where that of the environment is too long as well, the system's own is not.
-            near = Path(tempfile.gettempdir(), f"headway-{'x' * 8}")
-            own = None if short_folder(near, _NAME_BYTES) else "/tmp"  # noqa: S108 - made for this user alone
-            return Path(tempfile.mkdtemp(prefix="headway-", dir=own))
+            return _near_folder(self._state_dir)
         wanted.mkdir(mode=0o700)
         return wanted
+
+
+def _near_folder(state_dir: Path) -> Path:
+    """The one in the system's own: of one name for each state folder, so that it is found after a kill."""
+    name = f"headway-{sha256(os.fsencode(state_dir.resolve())).hexdigest()[:8]}"
+    near = Path(tempfile.gettempdir(), name)
+    if not short_folder(near, _NAME_BYTES):
+        # That of the environment is too long as well; the system's own is not.
+        near = Path("/tmp", name)  # noqa: S108 - made for this user alone
+    with suppress(FileNotFoundError):
+        if near.lstat().st_uid == os.getuid():
+            near.unlink() if near.is_symlink() else shutil.rmtree(near)
+    try:
+        near.mkdir(mode=0o700)
+    except FileExistsError:
+        # Somebody else has made it first: no name that they can know.
+        return Path(tempfile.mkdtemp(prefix="headway-", dir=near.parent))
+    return near
 
 
 def _kept_key(file: Path) -> bytes:

@@ -1,13 +1,16 @@
 """Idle time is counted over both ways of a conversation, and what is revoked while a name is looked up is not reached."""
 
 import asyncio
+import shutil
 import socket
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from adapters.gateway.gateway import ProxyGateway
 from bot.ports.sandbox import Line
 from tests.adapters.gateway.world import PLACE, Bounds, client, gateway, goal, hosts, reach
 
@@ -151,3 +154,40 @@ async def test_a_connection_that_came_as_its_line_was_closed_is_not_served(
             with suppress(OSError):
                 one.send(b"GET http://other.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n")
                 assert await asyncio.to_thread(one.recv, 1) == b""
+
+
+async def nothing(name: str) -> str:
+    raise KeyError(name)
+
+
+def test_after_a_kill_no_folder_stays_beside_a_state_folder_with_a_long_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(near := Path(tempfile.mkdtemp())))
+    state = tmp_path / ("long" * 25)
+    state.mkdir()
+    for _ in range(3):
+        # None of them is stopped.
+        ProxyGateway(state, nothing).start()
+
+    (only,) = near.iterdir()
+    assert only.stat().st_mode & 0o777 == 0o700
+    shutil.rmtree(near)
+
+
+def test_a_folder_of_somebody_elses_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(near := Path(tempfile.mkdtemp())))
+    state = tmp_path / ("long" * 25)
+    state.mkdir()
+    first = ProxyGateway(state, nothing)
+    first.start()
+    (theirs := first.certificate.parent / "theirs").touch()
+    with monkeypatch.context() as other:
+        other.setattr("os.getuid", lambda: 12345)
+        second = ProxyGateway(state, nothing)
+        second.start()
+
+    assert (theirs.exists(), second.certificate.parent != theirs.parent) == (True, True)
+    shutil.rmtree(near)
