@@ -1,10 +1,12 @@
 """Snapshots of workspaces: kept, thinned, swept, forgotten, backed up and restored; scratch folders emptied."""
 
 import asyncio
+import contextlib
 import logging
 import os
 import re
 import shutil
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -69,7 +71,9 @@ def keep_snapshots(
 class Withdrawn:
     """Files of messages that were taken back: out of the workspaces, and out of their snapshots.
 
-    What is to be taken out is noted on the disk first, so that it is done even after a kill.
+    Rule 1: what is to be taken out is noted on the disk first, so that it is done even after a kill. It
+            stays noted while a tree that was taken before may still be on its way to its name.
+    Rule 2: a tree never changes, so each is read once, whoever takes back what.
     """
 
     def __init__(
@@ -78,6 +82,8 @@ class Withdrawn:
         self._workspaces = WorkspaceFolders(settings.workspaces_dir)
         self._marks = settings.snapshots_dir / MARKS
         self._snapshots, self._checkpoints = snapshots, checkpoints
+        self._inboxes: dict[str, frozenset[str]] = {}
+        """By tree, the folders in it of messages with files."""
 
     async def withdraw(self, message: str) -> None:
         """The message of that id was taken back."""
@@ -86,23 +92,28 @@ class Withdrawn:
 
     async def sweep(self) -> None:
         """Take out what was noted; checkpoints name the trees without it from then on."""
+        until = time.time() - GRACE_S
         names = await asyncio.to_thread(self._noted)
         if not names:
             return
-        trees = {tree: await self._without(tree, names) for tree in await self._checkpoints.named()}
+        named = await self._checkpoints.named()
+        trees = {tree: await self._without(tree, names) for tree in named}
         changed = {old: new for old, new in trees.items() if old != new}
+        kept = named - changed.keys()
+        self._inboxes = {tree: one for tree, one in self._inboxes.items() if tree in kept}
         if changed:
             # A goal that is still to be put back names the old one, and gets the new one.
             await self._snapshots.put_instead(changed)
             await self._checkpoints.replace(changed)
             self._snapshots.let_go(changed)
             await self._snapshots.sweep(await self._checkpoints.named(), older_s=0)
-        await asyncio.to_thread(self._done, names)
+        await asyncio.to_thread(self._done, names, until)
 
     async def _without(self, tree: str, names: Sequence[str]) -> str:
         left = tree
         try:
-            for name in names:
+            inbox = await self._inbox(tree)
+            for name in inbox.intersection(names):
                 left = await self._snapshots.without(left, f"{INBOX}/{name}")
         except BadInput:
             # Another machine has it, or nobody any more.
@@ -110,8 +121,16 @@ class Withdrawn:
         except Altered as error:
             # Nobody can have it back, and its files go with the next sweep.
             log.warning("A snapshot is lost: %s", error)
+            self._inboxes[tree] = frozenset()
             return tree
         return left
+
+    async def _inbox(self, tree: str) -> frozenset[str]:
+        if tree not in self._inboxes:
+            parts = [one.path.split("/", 2) for one in await self._snapshots.entries(tree)]
+            inbox = frozenset(one[1] for one in parts if one[0] == INBOX and len(one) > 1)
+            self._inboxes[tree] = inbox
+        return self._inboxes[tree]
 
     def _note(self, name: str) -> None:
         self._marks.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -123,9 +142,11 @@ class Withdrawn:
         except FileNotFoundError:
             return []
 
-    def _done(self, names: Iterable[str]) -> None:
-        for name in names:
-            (self._marks / name).unlink(missing_ok=True)
+    def _done(self, names: Iterable[str], until: float) -> None:
+        for mark in (self._marks / name for name in names):
+            with contextlib.suppress(FileNotFoundError):
+                if mark.stat().st_mtime <= until:
+                    mark.unlink()
 
 
 class ScratchFolders:

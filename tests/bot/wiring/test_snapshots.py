@@ -26,6 +26,7 @@ from bot.ports.attached import path_of
 from bot.ports.chat import Place, Speaker
 from bot.ports.forgetting import Step
 from bot.ports.journal import Content, Unit
+from bot.ports.snapshots import Entry
 from bot.settings import Settings, read_settings
 from bot.wiring.snapshots import (
     KeptFolders,
@@ -94,8 +95,9 @@ async def yard(tmp_path: Path) -> AsyncIterator[Yard]:
 
 
 async def test_a_file_that_is_taken_back_leaves_the_workspace_and_every_snapshot(
-    yard: Yard,
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("bot.wiring.snapshots.GRACE_S", 0.0)
     goal = await yard.goal("t")
     path = path_of("m1", "letter.txt")
     first = await yard.writes(goal, **{path: LETTER, "drafts/a.txt": "mine\n"})
@@ -116,6 +118,49 @@ async def test_a_file_that_is_taken_back_leaves_the_workspace_and_every_snapshot
     assert LETTER.encode() not in yard.on_disk()
     assert b"mine as well" in yard.on_disk()
     assert list((yard.settings.state_dir / "snapshots/withdrawn").iterdir()) == []
+
+
+async def test_a_file_that_is_taken_back_leaves_a_tree_that_is_named_only_later(
+    yard: Yard,
+) -> None:
+    goal = await yard.goal("t")
+    path = path_of("m1", "letter.txt")
+    session = await Unconfined(yard.settings.workspaces_dir).open(goal.session, "workspace")
+    await write(session, path, LETTER)
+    late = await yard.snapshots.take(session)
+    await session.close()
+    withdrawn = Withdrawn(yard.settings, yard.snapshots, yard.store.checkpoints)
+
+    await withdrawn.withdraw("m1")
+    await withdrawn.sweep()
+    await yard.store.journal.commit(Unit(goal.id, (TurnStarted(), TurnEnded("stopped")), tree=late))
+    await withdrawn.sweep()
+
+    assert await yard.trees(goal) != [late]
+    assert LETTER.encode() not in yard.on_disk()
+
+
+async def test_whoever_takes_back_what_each_tree_is_read_once(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trees = [
+        await yard.writes(await yard.goal(thread), **{"drafts/a.txt": thread * 90})
+        for thread in ("t", "u")
+    ]
+    read: list[str] = []
+    entries = yard.snapshots.entries
+
+    async def counted(tree: str) -> tuple[Entry, ...]:
+        read.append(tree)
+        return await entries(tree)
+
+    monkeypatch.setattr(yard.snapshots, "entries", counted)
+    withdrawn = Withdrawn(yard.settings, yard.snapshots, yard.store.checkpoints)
+    for message in ("m1", "m2"):
+        await withdrawn.withdraw(message)
+        await withdrawn.sweep()
+
+    assert sorted(read) == sorted(trees)
 
 
 async def test_a_goal_that_is_still_to_be_put_back_gets_no_file_that_was_taken_back_since(
