@@ -24,6 +24,7 @@ __headway_keep() {
 }
 trap __headway_keep EXIT
 """
+_ALL_USERS = "4294967295"
 _RUN = 'eval "$1"\n'
 KEPT = ("variables", "directory")
 """`exec`, or a trap on EXIT of the command's own, leaves the state as it was before."""
@@ -37,7 +38,7 @@ class Launcher:
 
     def __init__(self, root: str, state: str, limits: Limits) -> None:
         self._root, self._state, self._limits = root, state, limits
-        self._is_alone = os.getpid() == 1
+        self._is_alone = os.getpid() == 1 and has_own_users()
         self.further: dict[str, str] = {}
         """Variables that every command has."""
 
@@ -83,9 +84,18 @@ class Launcher:
         # Runtimes reserve far more address space than they use; this only stops the absurd.
         _lower(resource.RLIMIT_AS, 16 * limits.memory_bytes)
         if self._is_alone:
-            # Counted within the sandbox's own user namespace; outside one it would count the
-            # processes of the bot's whole user.
+            # Outside a user namespace of its own it would count the processes of the bot's whole
+            # user, in whatever container they are.
             _lower(resource.RLIMIT_NPROC, 2 * limits.processes)
+
+
+def has_own_users(about: str = "/proc/self/uid_map") -> bool:
+    """Whether this is a user namespace of its own: one that is not has all users as they are."""
+    try:
+        with open(about, encoding="ascii") as file:
+            return file.read().split() != ["0", "0", _ALL_USERS]
+    except OSError:
+        return False
 
 
 def _lower(which: int, limit: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from adapters.sandbox import cgroups
 from adapters.sandbox.bubblewrap import Bubblewrap
+from adapters.sandbox.inside.launch import has_own_users
 from adapters.sandbox.inside.limits import MIB, Limits
 from adapters.sandbox.inside.tail import Tail, cut_middle
 from adapters.sandbox.resting import HeldSession
@@ -111,6 +112,15 @@ async def test_a_process_cannot_take_all_memory(session: Session) -> None:
     assert "MemoryError" in outcome.text
     assert "[limit: a process may use 512 MiB of memory; work on smaller pieces]" in outcome.text
     assert "taken" not in outcome.text
+
+
+def test_processes_are_counted_by_user_only_where_the_users_are_the_sandboxs_own(
+    tmp_path: Path,
+) -> None:
+    for text, is_own in (("0 0 4294967295", False), ("0 1000 1", True), ("1000 1000 1", True)):
+        (tmp_path / "uid_map").write_text(f"         {text}\n")
+        assert has_own_users(str(tmp_path / "uid_map")) is is_own
+    assert not has_own_users(str(tmp_path / "none"))
 
 
 async def test_many_processes_cannot_take_all_memory_together(
