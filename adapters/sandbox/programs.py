@@ -20,7 +20,7 @@ from typing import Final
 
 from adapters.sandbox import seccomp
 from adapters.sandbox.bubblewrap import _help, find_bwrap, this_python
-from adapters.sandbox.confinement import Wall, in_memory, synthesized_files
+from adapters.sandbox.confinement import HOME, WORKSPACE, Wall, in_memory, synthesized_files
 from adapters.sandbox.inside.limits import Limits
 from adapters.sandbox.workspace import folder_of
 from bot.errors import NoSandbox
@@ -110,10 +110,11 @@ class WalledPrograms:
     def _walled(self, wall: list[str], place: str) -> list[str]:
         """The wall's own command line, up to where its server would be started."""
         words = [word for word in wall[: wall.index("--")] if word != "--as-pid-1"]
-        after = words.index(place) + 2
+        at, limits = words.index(place), self._limits
+        own = ["--size", str(limits.tmp_bytes), "--tmpfs", WORKSPACE, "--dir", HOME]
         bound = [word for each in self._shown for word in ("--ro-bind", each, each)]
-        words[after:after] = bound
-        limits = self._limits
+        # Nobody measures what it writes: its folder is in memory, and of a size.
+        words[at - 1 : at + 2] = [*own, *bound]
         return [*words, "--", *self._launch({
             "RLIMIT_CORE": 0,
             "RLIMIT_FSIZE": limits.workspace_bytes,

@@ -66,6 +66,18 @@ async def test_a_program_is_spoken_to_and_its_folder_goes_with_it(tmp_path: Path
     assert list((tmp_path / "programs").iterdir()) == []
 
 
+async def test_what_a_program_writes_has_an_end_and_none_of_it_is_on_the_disk(
+    tmp_path: Path,
+) -> None:
+    programs = WalledPrograms(tmp_path / "programs", limits=Limits(tmp_bytes=2 * MIB))
+    fills = "for n in 1 2 3 4; do head -c 900000 /dev/zero >>~/$n || echo full; done; read a"
+    program = await programs.start("fills", ["/bin/sh", "-c", f"({fills}) 2>/dev/null"])
+
+    assert (await program.read()).startswith(b"full")
+    assert not [path for path in (tmp_path / "programs").rglob("*") if path.is_file()]
+    await program.end()
+
+
 @pytest.mark.parametrize("is_trusted", [False, True])
 async def test_all_that_it_started_ends_with_it(tmp_path: Path, is_trusted: bool) -> None:
     programs = WalledPrograms(tmp_path, trusted=[SLEEPS] if is_trusted else [])
