@@ -13,6 +13,7 @@ import ssl
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -67,7 +68,7 @@ class ProxyGateway:
         self._vouched, self._noted = vouched or {}, noted
         self._bounds = bounds or Bounds()
         self._own_resolve = SystemResolve()
-        self._resolve: Resolve = resolve or self._own_resolve
+        self._resolve = resolve
         self._upstream = upstream
         self._folder = state_dir / FOLDER
         self._house: House | None = None
@@ -96,8 +97,7 @@ class ProxyGateway:
                 f"The proxy of sandboxes cannot start: {error}. Mend {self._state_dir}, then start again."
             ) from error
         upstream.set_alpn_protocols(["http/1.1"])
-        verdicts = Verdicts(self._resolve, self._vouched, self._bounds.resolve_s)
-        self._house = House(verdicts, authority, upstream, self._bounds)
+        self._house = House(self._verdicts(), authority, upstream, self._bounds)
 
     async def stop(self) -> None:
         """End every line."""
@@ -112,7 +112,8 @@ class ProxyGateway:
             raise NoSandbox("the proxy to the network has not started; see `headway doctor`.")
         line, path = self._lines.get(goal.id), self._path(goal.id)
         if line is None:
-            line = GoalLine(goal.id, reach, self._house, self._value, self._key, self._noted)
+            house = replace(self._house, verdicts=self._verdicts())
+            line = GoalLine(goal.id, reach, house, self._value, self._key, self._noted)
             try:
                 path.unlink(missing_ok=True)
                 await line.open(path)
@@ -144,6 +145,11 @@ class ProxyGateway:
         line = self._lines.pop(goal, None)
         if line is not None:
             await line.close()
+
+    def _verdicts(self) -> Verdicts:
+        """Those of one goal: names whose servers do not answer hold up its own alone."""
+        resolve = self._resolve or self._own_resolve.of_one()
+        return Verdicts(resolve, self._vouched, self._bounds.resolve_s)
 
     def _path(self, goal: str) -> Path:
         return self._folder / f"{sha256(goal.encode()).hexdigest()[:16]}.sock"

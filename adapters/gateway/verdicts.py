@@ -10,7 +10,8 @@ Rule 3: an address that the operator vouches for is not looked at further, but i
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,7 +19,9 @@ from adapters.gateway.addresses import why_none
 from bot.hosts import PORTS, HostRule, host_name, is_covered
 from bot.ports.gateway import InUse, Reach
 
-THREADS: Final = 8
+THREADS: Final = 32
+OF_ONE: Final = 4
+"""Threads that the names of one goal may hold, those included for which nobody waits any more."""
 Resolve = Callable[[str], Awaitable[Sequence[str]]]
 """The addresses of a name; none where it has none. Raises OSError."""
 
@@ -139,10 +142,24 @@ class SystemResolve:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(THREADS, "resolve")
 
-    async def __call__(self, name: str) -> Sequence[str]:
-        """The addresses. Raises OSError."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, _addresses, name)
+    def of_one(self) -> Resolve:
+        """For one goal: its names wait for each other."""
+        turns = asyncio.Semaphore(OF_ONE)
+
+        async def resolve(name: str) -> Sequence[str]:
+            loop = asyncio.get_running_loop()
+            await turns.acquire()
+
+            def ended(_: "Future[Sequence[str]]") -> None:
+                with suppress(RuntimeError):
+                    # The loop may be closed by then.
+                    loop.call_soon_threadsafe(turns.release)
+
+            looked = self._pool.submit(_addresses, name)
+            looked.add_done_callback(ended)
+            return await asyncio.wrap_future(looked)
+
+        return resolve
 
     def close(self) -> None:
         """Wait for nothing that is under way."""
