@@ -3,7 +3,8 @@ Where the bot's bare repositories lie, one run at a time on each.
 
 Rule 1: a repository is found by hashes of what it is of, never by a name that somebody gave.
 Rule 2: what a run that was killed has left (locks, drafts, bundles) goes before the next run.
-Rule 3: each has an end: a goal's may grow to four packs, and goes when nothing has looked at it for long.
+Rule 3: each has an end: a goal's may grow to four packs, and goes when nothing has looked at it for long; so
+        does a mirror that no goal's borrows of.
 """
 
 import asyncio
@@ -51,6 +52,7 @@ class Shed:
             if not (at / "HEAD").exists():
                 await asyncio.to_thread(at.mkdir, mode=0o700, parents=True, exist_ok=True)
                 await self._git.run("init", "--quiet", "--bare", "--template=", at=at)
+            os.utime(at)
             yield at
 
     @contextlib.asynccontextmanager
@@ -68,15 +70,26 @@ class Shed:
                 raise BadInput("This goal has brought back more than is kept of one goal.")
             yield at
 
-    def sweep(self, now: float | None = None) -> int:
-        """Take away what no goal has looked at for long; returns how many repositories of goals."""
+    async def sweep(self, now: float | None = None) -> int:
+        """Take away what no goal has looked at for long; returns how many repositories.
+
+        A mirror stays while a goal's borrows of it.
+        """
         before, swept = (time.time() if now is None else now) - UNUSED_S, 0
-        for one in self._folder.glob("*/goals/*.git"):
-            with contextlib.suppress(OSError):
-                if one.stat().st_mtime < before:
-                    shutil.rmtree(one)
-                    swept += 1
+        for pattern in ("*/goals/*.git", "*/mirror.git"):
+            for one in await asyncio.to_thread(list, self._folder.glob(pattern)):
+                async with self._locks[one]:
+                    swept += await asyncio.to_thread(_swept, one, before)
         return swept
+
+
+def _swept(at: Path, before: float) -> bool:
+    with contextlib.suppress(OSError):
+        is_lent = at.name == "mirror.git" and any(at.parent.glob("goals/*.git"))
+        if at.stat().st_mtime < before and not is_lent:
+            shutil.rmtree(at)
+            return True
+    return False
 
 
 def _hash(text: str) -> str:

@@ -94,7 +94,7 @@ def build_projects(ground: Ground) -> Projects:
     locate = Locating(vouched(settings.private_hosts))
 
     async def sweep() -> None:
-        await asyncio.to_thread(shed.sweep)
+        await shed.sweep()
 
     ground.alarms.add("repositories", sweep, SWEEP_S)
     ground.alarms.at("repositories", FIRST_SWEEP_S)

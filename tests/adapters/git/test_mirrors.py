@@ -1,11 +1,15 @@
 """Fetching, taking in and pushing, against a server over HTTP."""
 
 import asyncio
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from adapters.git.mirrors import GitMirrors
+from adapters.git.program import Git
+from adapters.git.shed import UNUSED_S, Shed
 from bot.errors import BadInput
 from bot.ports.mirrors import Bundle, Credential, Head
 from bot.ports.repositories import Repository
@@ -17,6 +21,11 @@ async def read(bundle: Bundle | None) -> bytes:
     assert bundle is not None
     with bundle:
         return b"".join([piece async for piece in bundle.pieces])
+
+
+def goal_in(folder: Path) -> Path:
+    [goal] = folder.glob("*/goals/*.git")
+    return goal
 
 
 async def taken(
@@ -233,3 +242,19 @@ async def test_a_run_that_was_killed_leaves_nothing_in_the_way(
 
     assert not list(mirror.glob("**/*.lock"))
     assert not list(mirror.glob("objects/pack/tmp_*"))
+
+
+async def test_a_mirror_that_nothing_has_looked_at_for_long_goes_after_the_goals_that_borrow_of_it(
+    mirrors: GitMirrors, app: Repository, agent: Agent, credential: Credential, folder: Path
+) -> None:
+    await taken(mirrors, app, agent, credential)
+    shed = Shed(folder, Git(most_mb=64, time_limit_s=30))
+    old = time.time() - UNUSED_S - 60
+    os.utime(mirror_in(folder), (old, old))
+
+    assert await shed.sweep() == 0
+    os.utime(goal_in(folder), (old, old))
+
+    assert await shed.sweep() == 2
+    assert await mirrors.fetch(app, credential)
+    assert await shed.sweep() == 0
