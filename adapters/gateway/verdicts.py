@@ -142,9 +142,9 @@ class SystemResolve:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(THREADS, "resolve")
 
-    def of_one(self) -> Resolve:
-        """For one goal: its names wait for each other."""
-        turns = asyncio.Semaphore(OF_ONE)
+    def of_one(self, most: int = OF_ONE) -> Resolve:
+        """For one goal, or whatever else: its names wait for each other, so many at once."""
+        turns = asyncio.Semaphore(most)
 
         async def resolve(name: str) -> Sequence[str]:
             loop = asyncio.get_running_loop()

@@ -6,14 +6,15 @@ Rule 2: which addresses are refused is the gateway's rule, too (`WhyNone`); a vo
         that the operator gave.
 """
 
-import asyncio
-import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from bot.hosts import HostRule, host_name
 
 WhyNone = Callable[[Sequence[str]], str]
 """Why nothing is sent to a name that has these addresses; empty: it may be."""
+
+Resolve = Callable[[str], Awaitable[Sequence[str]]]
+"""The addresses of a name. Raises OSError. In threads of its own: one that hangs holds up nothing else."""
 
 
 class NotReached(Exception):
@@ -24,9 +25,12 @@ class Addresses:
     """Resolves names."""
 
     def __init__(
-        self, vouched: Mapping[HostRule, tuple[str, int | None]], why_none: WhyNone
+        self,
+        vouched: Mapping[HostRule, tuple[str, int | None]],
+        why_none: WhyNone,
+        resolve: Resolve,
     ) -> None:
-        self._vouched, self._why_none = vouched, why_none
+        self._vouched, self._why_none, self._resolve = vouched, why_none, resolve
 
     def is_vouched(self, host: str, port: int) -> bool:
         """Whether the operator gave the host's address."""
@@ -41,7 +45,7 @@ class Addresses:
         known = self._known(name, port)
         if known is not None:
             return known[0], known[1] or port
-        found = await _resolved(name, port)
+        found = await self._resolved(name)
         why = self._why_none(found)
         if why or not found:
             raise NotReached(
@@ -52,10 +56,11 @@ class Addresses:
     def _known(self, name: str, port: int) -> tuple[str, int | None] | None:
         return next((to for rule, to in self._vouched.items() if rule.covers(name, port)), None)
 
-
-async def _resolved(name: str, port: int) -> list[str]:
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(name, port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise NotReached(f"{name} cannot be found: {error.strerror or error}.") from error
-    return [str(one[4][0]) for one in found]
+    async def _resolved(self, name: str) -> Sequence[str]:
+        if ":" in name or name.replace(".", "").isdigit():
+            return (name,)
+        try:
+            return await self._resolve(name)
+        except (OSError, UnicodeError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise NotReached(f"{name} cannot be found: {why}.") from error

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.gateway.addresses import why_none
+from adapters.gateway.verdicts import THREADS, SystemResolve
 from adapters.mcp.addresses import Addresses
 from adapters.mcp.pool import Pool
 from adapters.mcp.reaching import Reaching
@@ -36,7 +37,9 @@ async def open_mcp(
         hidden=(str(settings.state_dir), str(settings.key_file.parent)),
     )
     await programs.sweep()
-    addresses = Addresses(vouched(settings.private_hosts), why_none)
+    resolve = SystemResolve()
+    stack.callback(resolve.close)
+    addresses = Addresses(vouched(settings.private_hosts), why_none, resolve.of_one(THREADS))
     reach = Reaching(programs, addresses, lent)
     box = McpToolbox(store.mcp_servers, Pool(reach), redacted=redacted)
     stack.push_async_callback(box.close)

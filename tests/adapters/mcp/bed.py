@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.gateway.addresses import why_none
+from adapters.gateway.verdicts import SystemResolve
 from adapters.mcp.addresses import Addresses
 from adapters.mcp.pool import Pool
 from adapters.mcp.reaching import Reaching
@@ -66,7 +67,11 @@ class Bed:
         programs = WalledPrograms(
             self.folder / "programs", trusted=[self.trusted], shown=(str(ODD.parent),)
         )
-        reaching = Reaching(programs, Addresses(vouched(self.private), why_none), self._secret)
+        reaching = Reaching(
+            programs,
+            Addresses(vouched(self.private), why_none, SystemResolve().of_one()),
+            self._secret,
+        )
         self.pool = Pool(reaching, now=lambda: self.now)
         self.box = McpToolbox(self.servers, self.pool, redacted=self.redacted)
 
