@@ -34,6 +34,7 @@ from bot.goals.goal import Goal, State
 from bot.goals.rewinding import lasting, said_since
 from bot.ports.checkpoints import Checkpoint, Checkpoints
 from bot.ports.journal import Applied, Content
+from bot.tools.policy.verdict import tighter
 
 log = logging.getLogger(__name__)
 
@@ -102,6 +103,7 @@ class PointCommands:
         content = Content(said, heard.person, heard.of)
         opened = self._starting.opened(heard, thread, content, rest)
         opened, further = self._copied(opened, point, there, is_new=bool(wanted))
+        opened = replace(opened, profile=tighter(goal, heard.room, desk.profile))
         where = point_text(point, desk.clock.now(), desk.manner_in(heard.message.place))
 
         def told(applied: Applied) -> str:

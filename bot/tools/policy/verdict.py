@@ -10,7 +10,7 @@ Rule 4: rules save questions. The boundary is the sandbox.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from bot.goals.goal import Goal
@@ -78,6 +78,13 @@ Given = Callable[[GrantKind, str], str]
 
 OPEN: Final = Law("workspace", "ask")
 """Of a goal of which nothing is set."""
+
+
+def tighter(goal: Goal, room: RoomSettings, default: Profile) -> str:
+    """The goal's own profile where it allows less than its room's; else empty: a copy has the room's."""
+    of_room = profile_of(replace(goal, profile=""), room, default)
+    own = profile_of(goal, room, default)
+    return own if PROFILES.index(own) < PROFILES.index(of_room) else ""
 
 
 def profile_of(goal: Goal, room: RoomSettings, default: Profile) -> Profile:

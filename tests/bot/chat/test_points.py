@@ -259,6 +259,19 @@ async def test_a_copy_has_the_rest_of_the_budget_the_checks_and_nothing_that_was
     assert sorted(texts.values()) == ["pytest -q", "write a haiku about tides"]
 
 
+async def test_a_copy_of_a_goal_that_only_looks_looks_only(
+    bench: Bench, kept: MemorySnapshots
+) -> None:
+    thread, goal = await bench.start()
+    await turn(bench, goal, kept, "one")
+    await bench.store.journal.commit(Unit(goal.id, (e.ProfileSet(goal.owner, "read_only"),)))
+
+    await bench.say("fork 1", thread)
+
+    copy = max(await bench.store.rooms.goals(), key=lambda one: one.number)
+    assert (copy.forks, copy.profile) == (goal.id, "read_only")
+
+
 async def test_a_copy_may_have_an_objective_of_its_own(bench: Bench, kept: MemorySnapshots) -> None:
     thread, _ = await begun(bench, kept)
 
