@@ -7,6 +7,10 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
+
+REACTS_S: Final = 0.1
+"""How long a person needs at least to answer a prompt."""
 
 
 def on_a_terminal(
@@ -34,6 +38,8 @@ def on_a_terminal(
             break
         if waiting and waiting[0][0].encode() in told[looked:]:
             looked = len(told)
+            # Nobody is faster; a Ctrl-C between the prompt and the read waits for the next key.
+            time.sleep(REACTS_S)
             os.write(screen, waiting.pop(0)[1].encode())
     else:
         os.kill(pid, signal.SIGKILL)
