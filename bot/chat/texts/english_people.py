@@ -122,7 +122,10 @@ PEOPLE: Final[Mapping[str, str]] = {
     "room.operator": "the operator",
     "said.room.line": "- `{key}` **{value}** ({by}): {help}",
     "said.room.set": "This room's `{key}` is {value} now, set by {by}.",
-    "said.room.foot": "`room KEY VALUE` sets one (admins); the value `default` leaves it open again.",
+    "said.room.foot": (
+        "`room KEY VALUE` sets one (admins); the value `default` leaves it open again. `room repo` shows "
+        "the repositories."
+    ),
     "room.goals": "whether goals may be started: `on` or `off`",
     "room.mention": (
         "what `@headway …` does: `goal` starts one, `ask` asks; `always`: in threads, too, only a "
