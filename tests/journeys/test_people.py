@@ -221,7 +221,7 @@ def test_a_message_to_a_blocked_goal_resumes_it(bot: Bot, api: Api) -> None:
 
 def test_a_message_to_a_paused_goal_is_answered_and_changes_nothing(bot: Bot, api: Api) -> None:
     goal = bot.goal("!script writes 5")
-    goal.until_true(lambda look: look.goal.turn >= 1)
+    goal.until_true(lambda look: bool(look.events("ToolEnded")))
     goal.say("pause")
     goal.until("paused")
     paused = goal.until_true(lambda look: not look.goal.turn_open).goal
