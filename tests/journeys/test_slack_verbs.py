@@ -17,7 +17,7 @@ from tests.peers.slack_front import SlackFront, plain_text
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
-ANSWERED_S = 20.0
+ANSWERED_S = 40.0
 
 TOLD_THE_SAME = ("decline", "allow")
 """Verbs that are told here what one before them was: a command is not told the same again at once."""
