@@ -148,23 +148,6 @@ def fetched(url: str, words: str) -> tuple[Block, Block]:
     return use, {"type": "web_fetch_tool_result", "tool_use_id": id, "content": page}
 
 
-def ran_code(code: str, output: str) -> tuple[Block, Block]:
-    """Code that the API itself ran in its container."""
-    id = _server_id("code", code)
-    use = {
-        "type": "server_tool_use", "id": id, "name": "bash_code_execution", "input": {"command": code}
-    }  # fmt: skip
-    result = {
-        "type": "bash_code_execution_result", "stdout": output, "stderr": "", "return_code": 0,
-        "content": [],
-    }  # fmt: skip
-    return use, {
-        "type": "bash_code_execution_tool_result",
-        "tool_use_id": id,
-        "content": result,
-    }
-
-
 def compaction(summary: str | None) -> Block:
     """A compaction block; None is a compaction that failed."""
     return {"type": "compaction", "content": summary}
