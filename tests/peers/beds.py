@@ -64,6 +64,17 @@ def alone(name: str) -> Iterator[None]:
         yield
 
 
+def install(packages: Sequence[str]) -> None:
+    """Install Debian's packages, as root. Raises RuntimeError as `run`."""
+    command = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    what = f"apt-get install {packages[0]}"
+    try:
+        run(command, CACHE, what)
+    except RuntimeError:
+        run(["apt-get", "update"], CACHE, "apt-get update")
+        run(command, CACHE, what)
+
+
 def run(command: Sequence[str | Path], folder: Path, what: str) -> None:
     """Run an installer.
 

@@ -109,9 +109,4 @@ def _chromium() -> str | None:
 
 def _install() -> None:
     beds.say("Installing Chromium and a font with emoji, for pictures ...")
-    command = ["apt-get", "install", "-y", "--no-install-recommends", *_PACKAGES]
-    try:
-        beds.run(command, beds.CACHE, "apt-get install chromium")
-    except RuntimeError:
-        beds.run(["apt-get", "update"], beds.CACHE, "apt-get update")
-        beds.run(command, beds.CACHE, "apt-get install chromium")
+    beds.install(_PACKAGES)

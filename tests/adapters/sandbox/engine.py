@@ -1,6 +1,9 @@
 """
 A real engine for containers: podman with runc in a folder of its own, else one that answers by itself.
 
+Where neither is, root has podman installed; a test that then has no engine fails. Who is not root and
+has none cannot play these tests.
+
 The image is made here, without a registry: empty folders, and the machine's own /usr put over them.
 """
 
@@ -18,6 +21,7 @@ import pytest
 
 from adapters.sandbox.docker import Containers
 from adapters.sandbox.inside.limits import Limits
+from tests.peers import podman
 
 IMAGE = "headway-test"
 _FOLDERS = ("usr", "etc", "tmp", "run", "proc", "dev", "sys", "var", "workspace", "headway")
@@ -31,10 +35,19 @@ _CERTIFICATES = Path("/etc/ssl/certs")
 
 
 def containers(folder: Path, *, limits: Limits | None = None) -> Containers:
-    """A sandbox of the engine that is here; the test is skipped where none is."""
+    """A sandbox of the engine that is here, or was installed.
+
+    Raises:
+        RuntimeError: it could not be installed.
+        AssertionError: it does not take an image.
+    """
+    podman.install()
     command = _engine()
-    if not command:
-        pytest.skip("neither podman with runc nor a docker that answers is here")
+    if not command and os.getuid() != 0:
+        pytest.skip(
+            "neither podman with runc nor a docker that answers is here, and nobody is root"
+        )
+    assert command, "podman with runc is here, and takes no image"
     shown = list(_SHOWN)
     if _CERTIFICATES.is_dir():
         place = str(_CERTIFICATES)
@@ -54,8 +67,8 @@ def _engine() -> tuple[str, ...]:
 
 def _candidates() -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
-    podman, runc = shutil.which("podman"), shutil.which("runc")
-    if podman and runc and os.getuid() == 0:
+    program, runc = podman.find("podman"), podman.find("runc")
+    if program and runc and os.getuid() == 0:
         place = Path(tempfile.gettempdir()) / "headway-test-engine"
         kept = ("--root", str(place / "store"), "--runroot", str(place / "run"))
         own = (
@@ -66,7 +79,7 @@ def _candidates() -> list[tuple[str, ...]]:
             "--events-backend",
             "none",
         )
-        found.append((podman, *kept, *own, "--runtime", runc))
+        found.append((program, *kept, *own, "--runtime", runc))
     docker = shutil.which("docker")
     if docker:
         found.append((docker,))
