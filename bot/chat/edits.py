@@ -30,10 +30,7 @@ class Edits:
         self._commit = commit
 
     async def handle(self, heard: Heard) -> None:
-        """Change the objective, or tell its owner why not. Raises as the store does.
-
-        Raises BadInput: it has checks that would be left out, or names what the room has not.
-        """
+        """Change the objective, or tell its owner or whoever edited it why not. Raises as the store does."""
         before = replace(heard.message, id=edit_of(heard.message))
         goal = await self._desk.opened_by(before)
         is_aimed = goal is not None and goal.id != goal_id(before)
@@ -51,8 +48,12 @@ class Edits:
         home = Thread(goal.session, await desk.doors.home(goal.session), goal.id)
         near = replace(heard, thread=home)
         if may(Act.EDIT, heard.roles, is_owner=heard.is_owner_of(goal), room=heard.room):
-            refuse_unfit_checks(content.text, texts)
-            await refuse_unknown(desk, home.place, content.text)
+            try:
+                refuse_unfit_checks(content.text, texts)
+                await refuse_unknown(desk, home.place, content.text)
+            except BadInput as error:
+                await desk.answer(near, str(error))
+                return
             text = texts("said.edited", goal=desk.name(goal), **both)
             edited = ObjectiveEdited(heard.person, content.hash)
             await self._commit(near, goal, edited, contents=(content,), told=lambda _: text)

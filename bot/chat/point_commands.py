@@ -96,8 +96,7 @@ class PointCommands:
         said = objective(wanted, texts) if wanted else there.get(point.point.objective, "")
         if not said:
             raise BadInput(texts("bad.fork.no_objective", goal=name))
-        if wanted:
-            refuse_unfit_checks(said, texts)
+        refuse_unfit_checks(said, texts)
         await refuse_unknown(desk, heard.message.place, said)
         thread = await self._starting.apart(heard)
         content = Content(said, heard.person, heard.of)

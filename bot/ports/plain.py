@@ -23,7 +23,7 @@ _HARMFUL: Final = (
     # Lone surrogates: no output takes them.
     *range(0xD800, 0xE000),
 )
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_FENCE: Final = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)]) +)*(`{3,}|~{3,})(.*)")
 _UNMARKED: Final = (("`", "'"), ("](", "] ("))
 """What would make a link or code of a name, and what stands in its place."""
 _REPLACED: Final = dict.fromkeys(_HARMFUL, "\N{REPLACEMENT CHARACTER}")

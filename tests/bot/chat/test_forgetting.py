@@ -218,3 +218,16 @@ async def test_an_edit_that_gives_no_objective_or_has_no_goal_changes_nothing(
 
     assert await bench.goal(thread) == goal
     assert await bench.store.inbox.waiting() == ()
+
+
+async def test_an_edit_whose_checks_are_too_many_is_told_which_bound_it_crosses(
+    bench: Bench,
+) -> None:
+    thread, goal = await bench.start("write of the dunes")
+    checks = "".join(f"\ncheck: make part-{number}" for number in range(11))
+
+    await edited(bench, thread, f"/goal write of the dunes{checks}", ANN)
+
+    assert await bench.goal(thread) == goal
+    assert "An objective has at most 10 check lines" in bench.last(thread)
+    assert await bench.store.inbox.waiting() == ()

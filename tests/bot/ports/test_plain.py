@@ -16,6 +16,8 @@ from bot.ports.plain import closed
         ("~~~\n```", "~~~"),
         ("see ```this``` and\n```that``` too", ""),
         ("```\none\n```…", "```"),
+        ("- ```sh\n  one\n  ```", ""),
+        ("1. ```\n   one", "```"),
     ],
 )
 def test_code_is_closed_as_it_was_opened(text: str, added: str) -> None:
