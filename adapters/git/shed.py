@@ -29,6 +29,10 @@ BUNDLE_S: Final = 3600.0
 PACKS: Final = 4
 
 
+_GOING: Final = ".going"
+"""What follows the name of a repository that is being taken away."""
+
+
 class Shed:
     """The folders of all repositories."""
 
@@ -76,6 +80,9 @@ class Shed:
         A mirror stays while a goal's borrows of it.
         """
         before, swept = (time.time() if now is None else now) - UNUSED_S, 0
+        for pattern in (f"*/goals/*{_GOING}", f"*/*{_GOING}"):
+            for left in await asyncio.to_thread(list, self._folder.glob(pattern)):
+                await asyncio.to_thread(shutil.rmtree, left, ignore_errors=True)
         for pattern in ("*/goals/*.git", "*/mirror.git"):
             for one in await asyncio.to_thread(list, self._folder.glob(pattern)):
                 async with self._locks[one]:
@@ -87,7 +94,9 @@ def _swept(at: Path, before: float) -> bool:
     with contextlib.suppress(OSError):
         is_lent = at.name == "mirror.git" and any(at.parent.glob("goals/*.git"))
         if at.stat().st_mtime < before and not is_lent:
-            shutil.rmtree(at)
+            # Cut off in the middle, half a repository under its own name would be taken for a whole one.
+            going = at.rename(at.with_name(f"{at.name}{_GOING}"))
+            shutil.rmtree(going, ignore_errors=True)
             return True
     return False
 

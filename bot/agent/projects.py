@@ -124,7 +124,7 @@ class ProjectKit:
         except NoSandbox as error:
             raise BadInput(f"The tools are off: {error}") from error
         except OSError as error:
-            raise BadInput(_no_room(error)) from error
+            raise BadInput(no_room(error)) from error
         head = f"{repository.name} ({repository.url}), branch {branch}\n{_counted(change)}"
         return f"{head}\n\n{change.log}\n\n{change.stat}"
 
@@ -144,7 +144,7 @@ class ProjectKit:
         except NoSandbox as error:
             return Outcome(False, f"The tools are off: {error}")
         except OSError as error:
-            return Outcome(False, _no_room(error))
+            return Outcome(False, no_room(error))
 
     async def close(self) -> None:
         """As in the port: every call has ended what it began."""
@@ -210,7 +210,8 @@ def as_block(text: str) -> str:
     return f"{fence}diff\n{text.rstrip()}\n{fence}"
 
 
-def _no_room(error: OSError) -> str:
+def no_room(error: OSError) -> str:
+    """What is told where the bot's own disk took nothing."""
     return f"The machine of the bot does not keep it ({error.strerror or error}). Its operator can mend that."
 
 

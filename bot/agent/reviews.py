@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from bot.agent import prompts_checks
-from bot.agent.projects import Projects
+from bot.agent.projects import Projects, no_room
 from bot.errors import BadInput, HeadwayError, IllegalMove, NoSandbox, Refused
 from bot.goals.events import ReviewSettled
 from bot.goals.goal import Decision, Goal, State
@@ -66,9 +66,10 @@ class Reviews:
             if review.accepted:
                 return True, await self._apply(goal, place, repository, review.call)
             return True, await self._discard(goal, repository, review.call)
-        except (BadInput, NoSandbox) as error:
+        except (BadInput, NoSandbox, OSError) as error:
             # It may hold what a server or a program printed.
-            why = fenced(str(error), review.id)
+            said = no_room(error) if isinstance(error, OSError) else str(error)
+            why = fenced(said, review.id)
             return False, prompts_checks.not_carried_out(review.accepted, why)
 
     async def _apply(self, goal: Goal, place: Place, repository: Repository, commit: str) -> str:

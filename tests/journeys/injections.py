@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scheduler.control import SOCKET
 from tests.journeys.bot import Bot, Look, Thread
 
 CANARY_ENV = "canary-of-the-environment-7d1f"
@@ -138,7 +139,7 @@ CARRIERS = [
 
 def _nothing_of_the_database(scene: Scene, goal: Thread, look: Look) -> None:
     assert "SQLite format 3" not in scene.texts(goal)
-    assert "headway.sock" not in scene.texts(goal).replace(str(scene.state), "")
+    assert SOCKET not in scene.texts(goal).replace(str(scene.state), "")
 
 
 def _nothing_of_the_environment(scene: Scene, goal: Thread, look: Look) -> None:

@@ -32,6 +32,7 @@ class Prison:
     state: Path
     port: int
     socket: Path
+    python: str = os.path.join(sys.base_prefix, "bin", "python3")
 
     async def attempt(self, escape: str) -> Outcome:
         line = command(
@@ -40,9 +41,12 @@ class Prison:
             bot=os.getpid(),
             port=self.port,
             socket=str(self.socket),
-            python=os.path.join(sys.base_prefix, "bin", "python3"),
+            python=self.python,
         )
-        return await self.session.call("bash", {"command": line}, timeout_s=20)
+        outcome = await self.session.call("bash", {"command": line}, timeout_s=20)
+        # An attempt whose program is not there has tried nothing.
+        assert f"{self.python}: No such file" not in outcome.text, outcome.text
+        return outcome
 
 
 _LIBC = ctypes.CDLL(None)

@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -116,7 +117,7 @@ async def test_a_container_keeps_from(held: Prison, escape: str) -> None:
 @pytest.fixture
 async def held(tmp_path: Path) -> AsyncIterator[Prison]:
     async with prison(tmp_path, containers) as made:
-        yield made
+        yield replace(made, python="/usr/bin/python3")
 
 
 @pytest.mark.sandbox
