@@ -111,11 +111,9 @@ class Resting:
             await asyncio.gather(*self._ending)
 
     async def _closed(self, sessions: Sequence[ConfinedSession]) -> None:
-        for session in sessions:
-            # All of them at once: while one is closed, nobody takes another.
-            self._taken_out(session)
-        for session in sessions:
-            await session.close()
+        # All of them at once: while one is closed, nobody takes another; who waits may go, they end still.
+        ending = [self._end(self._taken_out(session)) for session in sessions]
+        await asyncio.shield(asyncio.gather(*ending))
 
     def _take(self, place: Place) -> tuple[ConfinedSession, str] | None:
         there = [(one, rest.lives_on) for one, rest in self._resting.items() if rest.place == place]
@@ -153,10 +151,11 @@ class Resting:
         self._resting.pop(session).timer.cancel()
         return session
 
-    def _end(self, session: ConfinedSession) -> None:
+    def _end(self, session: ConfinedSession) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(session.close())
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
+        return task
 
 
 def _is_of(workspace: str, rest: _Rest) -> bool:

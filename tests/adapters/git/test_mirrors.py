@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -242,6 +243,21 @@ async def test_a_run_that_was_killed_leaves_nothing_in_the_way(
 
     assert not list(mirror.glob("**/*.lock"))
     assert not list(mirror.glob("objects/pack/tmp_*"))
+
+
+async def test_a_repository_whose_taking_away_was_cut_short_is_made_anew(
+    mirrors: GitMirrors, app: Repository, credential: Credential, folder: Path
+) -> None:
+    await mirrors.fetch(app, credential)
+    mirror = mirror_in(folder)
+    left = mirror.rename(mirror.with_name(f"{mirror.name}.going"))
+    shutil.rmtree(left / "objects")
+
+    assert await mirrors.fetch(app, credential)
+    await Shed(folder, Git(most_mb=64, time_limit_s=30)).sweep()
+
+    assert mirror.exists()
+    assert not left.exists()
 
 
 async def test_a_mirror_that_nothing_has_looked_at_for_long_goes_after_the_goals_that_borrow_of_it(

@@ -41,13 +41,16 @@ def containers(folder: Path, *, limits: Limits | None = None) -> Containers:
         RuntimeError: it could not be installed.
         AssertionError: it does not take an image.
     """
-    podman.install()
     command = _engine()
+    if not command:
+        podman.install()
+        _engine.cache_clear()
+        command = _engine()
     if not command and os.getuid() != 0:
         pytest.skip(
             "neither podman with runc nor a docker that answers is here, and nobody is root"
         )
-    assert command, "podman with runc is here, and takes no image"
+    assert command, "no podman with runc, and no docker, takes an image here"
     shown = list(_SHOWN)
     if _CERTIFICATES.is_dir():
         place = str(_CERTIFICATES)
