@@ -7,7 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from tests.peers import beds, hydrogen, matrix_user, podman, slack_schemas, synapse
+from tests.peers import beds, hydrogen, matrix_user, slack_schemas, synapse
+
+ENGINE: Final = ("podman", "runc")
+"""An engine for containers that needs no service."""
 
 BEDS: Final[tuple[Callable[[], object], ...]] = (
     lambda: beds.python_environment("synapse", synapse.LOCK),
@@ -15,7 +18,8 @@ BEDS: Final[tuple[Callable[[], object], ...]] = (
     lambda: matrix_user.HAS_OLM and beds.python_environment("mautrix", matrix_user.OLM_LOCK),
     lambda: hydrogen.browser() and hydrogen.built(),
     slack_schemas.schemas,
-    podman.install,
+    lambda: beds.have(("curl",)),
+    lambda: beds.have(ENGINE),
 )
 
 

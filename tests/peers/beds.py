@@ -64,6 +64,24 @@ def alone(name: str) -> Iterator[None]:
         yield
 
 
+def have(programs: Sequence[str]) -> None:
+    """Have these programs, each of a package of its name, where root asks; else leave it.
+
+    Raises RuntimeError: apt failed.
+    """
+    if all(map(find, programs)) or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return
+    with alone(programs[0]):
+        if not all(map(find, programs)):
+            say(f"Installing {' and '.join(programs)} ...")
+            install(programs)
+
+
+def find(program: str) -> str | None:
+    """The path of a program, where only root looks, too."""
+    return shutil.which(program, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")
+
+
 def install(packages: Sequence[str]) -> None:
     """Install Debian's packages, as root. Raises RuntimeError as `run`."""
     command = ["apt-get", "install", "-y", "--no-install-recommends", *packages]

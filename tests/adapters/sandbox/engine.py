@@ -21,7 +21,8 @@ import pytest
 
 from adapters.sandbox.docker import Containers
 from adapters.sandbox.inside.limits import Limits
-from tests.peers import podman
+from tests.peers import beds
+from tests.peers.__main__ import ENGINE
 
 IMAGE = "headway-test"
 _FOLDERS = ("usr", "etc", "tmp", "run", "proc", "dev", "sys", "var", "workspace", "headway")
@@ -43,7 +44,7 @@ def containers(folder: Path, *, limits: Limits | None = None) -> Containers:
     """
     command = _engine()
     if not command:
-        podman.install()
+        beds.have(ENGINE)
         _engine.cache_clear()
         command = _engine()
     if not command and os.getuid() != 0:
@@ -70,7 +71,7 @@ def _engine() -> tuple[str, ...]:
 
 def _candidates() -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
-    program, runc = podman.find("podman"), podman.find("runc")
+    program, runc = map(beds.find, ENGINE)
     if program and runc and os.getuid() == 0:
         place = Path(tempfile.gettempdir()) / "headway-test-engine"
         kept = ("--root", str(place / "store"), "--runroot", str(place / "run"))
